@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Ranges of data by SEEK_DATA and SEEK_HOLE.
+ *
+ * The file may change between two calls, so nothing is taken for granted: a range is copied to its
+ * end or to the end of the file, and the next question is asked from where the copy got to, which
+ * always moves on.
+ */
+#include "config.h"
+#include "engine/dray-extents-private.h"
+
+#include "engine/dray-fd-private.h"
+
+#include <errno.h>
+
+/* Finds the next range of data at or after @offset. 0: @out_start and @out_end are set; 1: nothing
+ * but a hole, if anything, comes after; else -errno. */
+static int
+find_data (int fd, uint64_t offset, uint64_t *out_start, uint64_t *out_end)
+{
+  int64_t start = dray_fd_seek (fd, offset, SEEK_DATA);
+
+  if (start == -ENXIO)
+    return 1;
+  if (start < 0 && start != -EINVAL && start != -EOPNOTSUPP)
+    return (int) start;
+
+  int64_t end = start < 0 ? start : dray_fd_seek (fd, (uint64_t) start, SEEK_HOLE);
+  if (start < 0 || end == -EINVAL || end == -EOPNOTSUPP)
+    {
+      /* It cannot tell. All is data. */
+      *out_start = start < 0 ? offset : (uint64_t) start;
+      *out_end = UINT64_MAX;
+      return 0;
+    }
+  if (end == -ENXIO)
+    return 1; /* truncated between the two calls */
+  if (end < 0)
+    return (int) end;
+
+  *out_start = (uint64_t) start;
+  *out_end = (uint64_t) end;
+  return 0;
+}
+
+/* Gives the destination the length of a source that ends in a hole. */
+static int
+set_length (DrayTransfer *transfer, uint64_t written, uint64_t *out_end)
+{
+  struct statx stat;
+  int result = dray_fd_stat (transfer->source_fd, "", AT_EMPTY_PATH, STATX_SIZE, &stat);
+
+  if (result != 0)
+    return result;
+  /* A source cut shorter than what we have copied of it counts as copied, as in stock. */
+  *out_end = MAX (written, stat.stx_size);
+  if (*out_end == written)
+    return 0;
+
+  transfer->report->sparse = true;
+  return dray_fd_truncate (transfer->dest_fd, *out_end);
+}
+
+int
+dray_extents_transfer (DrayTransfer *transfer, uint64_t *out_end)
+{
+  uint64_t offset = 0;
+
+  while (true)
+    {
+      uint64_t start = offset, end = offset;
+      int result = find_data (transfer->source_fd, offset, &start, &end);
+
+      if (result < 0)
+        return result;
+      if (result > 0)
+        return set_length (transfer, offset, out_end);
+
+      if (start > offset)
+        transfer->report->sparse = true;
+      offset = start;
+      /* May end before @end when the file was cut meanwhile; then the next question tells. */
+      result = dray_transfer_range (transfer, &offset, end);
+      if (result != 0)
+        return result;
+      if (end == UINT64_MAX)
+        {
+          *out_end = offset;
+          return 0;
+        }
+    }
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of file systems, and a short memory of which mount is which.
+ *
+ * The memory is keyed by the unique mount id alone: a mount is bound to one file system for its
+ * whole life, and the number is never given out again, so an entry can be forgotten but never be
+ * wrong. The lock around it is only ever tried: whoever finds it taken asks the kernel instead.
+ * So no caller waits for another, and a child forked while the lock was held is merely slower.
+ */
+#include "config.h"
+#include "engine/dray-filesystem-private.h"
+
+#include "engine/dray-fd-private.h"
+#include "engine/dray-overlay-private.h"
+
+/* More mounts than one program copies between at a time; 16 bytes each. */
+#define N_REMEMBERED 16
+
+static const DrayFilesystem table[] = {
+  /* Taken. Measured and tested: ext4, xfs, btrfs, tmpfs, overlayfs. The others share their code
+   * paths in the VFS and are local, complete POSIX file systems. */
+  { .magic = 0x0000EF53, .name = "ext4", .take = true, .closes = true }, /* ext2 and ext3 have the same number */
+  { .magic = 0x58465342, .name = "xfs", .take = true, .closes = true, .clones = true },
+  { .magic = 0x9123683E, .name = "btrfs", .take = true, .closes = true, .clones = true },
+  { .magic = 0xCA451A4E, .name = "bcachefs", .take = true, .clones = true },
+  { .magic = 0xF2F52010, .name = "f2fs", .take = true },
+  { .magic = 0x01021994, .name = "tmpfs", .take = true, .closes = true },
+  /* As good as its layers, which dray_overlay_find() looks up. */
+  { .magic = 0x794C7630, .name = "overlay", .stacked = true },
+
+  /* Refused by name, so that the trace and the tests can tell them from the unknown. */
+  { .magic = 0x65735546, .name = "fuse" },      /* whatever is behind it, a server answers every call */
+  { .magic = 0x00006969, .name = "nfs" },       /* network: close() and writeback errors, silly renames */
+  { .magic = 0xFF534D42, .name = "cifs" },      /* network; io_uring and copy_file_range data losses */
+  { .magic = 0xFE534D42, .name = "smb2" },      /* network */
+  { .magic = 0x0000517B, .name = "smb" },       /* network */
+  { .magic = 0x01021997, .name = "9p" },        /* network or virtual machine host */
+  { .magic = 0x00C36400, .name = "ceph" },      /* network; spurious EACCES of copy_file_range */
+  { .magic = 0x5346414F, .name = "afs" },       /* network */
+  { .magic = 0x6B414653, .name = "kafs" },      /* network */
+  { .magic = 0x00004D44, .name = "vfat" },      /* no modes, no xattrs, 2 s times, reserved names */
+  { .magic = 0x2011BAB0, .name = "exfat" },     /* likewise */
+  { .magic = 0x7366746E, .name = "ntfs3" },     /* Windows semantics */
+  { .magic = 0x5346544E, .name = "ntfs" },      /* Windows semantics */
+  { .magic = 0x00004244, .name = "hfs" },       /* */
+  { .magic = 0x0000482B, .name = "hfsplus" },   /* */
+  { .magic = 0x00009660, .name = "iso9660" },   /* read-only media, slow seeks */
+  { .magic = 0x15013346, .name = "udf" },       /* removable media */
+  { .magic = 0x73717368, .name = "squashfs" },  /* not measured */
+  { .magic = 0xE0F5E1E2, .name = "erofs" },     /* not measured */
+  { .magic = 0x2FC12FC1, .name = "zfs" },       /* zero blocks after cloning and SEEK_HOLE (zfs#15526) */
+  { .magic = 0x0000F15F, .name = "ecryptfs" },  /* copy_file_range: bad data without an error (libmdbx c81b0075) */
+  { .magic = 0x00009FA0, .name = "proc" },      /* size 0 is not empty */
+  { .magic = 0x62656572, .name = "sysfs" },     /* size 4096 is not 4096 */
+  { .magic = 0x64626720, .name = "debugfs" },   /* as proc */
+  { .magic = 0x74726163, .name = "tracefs" },   /* as proc */
+  { .magic = 0x73636673, .name = "securityfs" },/* as proc */
+  { .magic = 0x6165676C, .name = "pstore" },    /* as proc */
+  { .magic = 0x62656570, .name = "configfs" },  /* as proc */
+  { .magic = 0x0027E0EB, .name = "cgroup" },    /* as proc */
+  { .magic = 0x63677270, .name = "cgroup2" },   /* as proc */
+  { .magic = 0x858458F6, .name = "ramfs" },     /* no limit, no xattrs: seldom, not measured */
+  { .magic = 0x958458F6, .name = "hugetlbfs" }, /* no write() */
+};
+
+static const DrayFilesystem unknown = { .name = "unknown" };
+
+static struct
+{
+  uint64_t mount_id;
+  const DrayFilesystem *filesystem;
+} remembered[N_REMEMBERED];
+static unsigned next_remembered;
+static GMutex remembered_lock;
+
+const DrayFilesystem *
+dray_filesystem_from_magic (uint32_t magic)
+{
+  for (size_t i = 0; i < G_N_ELEMENTS (table); i++)
+    if (table[i].magic == magic)
+      return &table[i];
+
+  return &unknown;
+}
+
+static const DrayFilesystem *
+recall (uint64_t mount_id)
+{
+  const DrayFilesystem *found = NULL;
+
+  if (!g_mutex_trylock (&remembered_lock))
+    return NULL;
+  for (size_t i = 0; i < N_REMEMBERED && found == NULL; i++)
+    if (remembered[i].mount_id == mount_id)
+      found = remembered[i].filesystem;
+  g_mutex_unlock (&remembered_lock);
+
+  return found;
+}
+
+static void
+remember (uint64_t mount_id, const DrayFilesystem *filesystem)
+{
+  if (!g_mutex_trylock (&remembered_lock))
+    return;
+  remembered[next_remembered].mount_id = mount_id;
+  remembered[next_remembered].filesystem = filesystem;
+  next_remembered = (next_remembered + 1) % N_REMEMBERED;
+  g_mutex_unlock (&remembered_lock);
+}
+
+static bool
+has_unique_id (const struct statx *stat)
+{
+  return (stat->stx_mask & STATX_MNT_ID_UNIQUE) != 0;
+}
+
+static const DrayFilesystem *
+ask (int fd, const struct statx *stat)
+{
+  const bool unique = has_unique_id (stat);
+  const DrayFilesystem *filesystem;
+  uint32_t magic;
+
+  if (dray_fd_filesystem_magic (fd, &magic) != 0)
+    return &unknown;
+
+  filesystem = dray_filesystem_from_magic (magic);
+  if (filesystem->stacked)
+    /* Reading the mount table costs more than a small copy, so where the answer cannot be
+     * remembered it is not asked for, and overlayfs is declined. */
+    filesystem = unique ? dray_overlay_find (fd) : filesystem;
+  if (unique)
+    remember (stat->stx_mnt_id, filesystem);
+
+  return filesystem;
+}
+
+const DrayFilesystem *
+dray_filesystem_find (int fd, const struct statx *stat)
+{
+  const DrayFilesystem *filesystem = has_unique_id (stat) ? recall (stat->stx_mnt_id) : NULL;
+
+  return filesystem != NULL ? filesystem : ask (fd, stat);
+}
+
+const DrayFilesystem *
+dray_filesystem_find_at (int dir, const char *path, int at_flags, const struct statx *stat)
+{
+  const DrayFilesystem *filesystem = has_unique_id (stat) ? recall (stat->stx_mnt_id) : NULL;
+  struct statx opened;
+
+  if (filesystem != NULL)
+    return filesystem;
+
+  dray_autofd fd = dray_fd_open (
+    dir, path, O_PATH | ((at_flags & AT_SYMLINK_NOFOLLOW) != 0 ? O_NOFOLLOW : 0), 0);
+
+  /* Asked again by descriptor: were the path to lead elsewhere by now, the wrong answer would be
+   * remembered for the mount. */
+  if (fd < 0 || dray_fd_stat (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, DRAY_FILESYSTEM_STATX,
+                              &opened) != 0 ||
+      opened.stx_mnt_id != stat->stx_mnt_id)
+    return &unknown;
+
+  return ask (fd, &opened);
+}
