@@ -247,12 +247,11 @@ complete_dest (DrayCopy *copy, DrayPulse *pulse, bool may_call, void *buffer)
       return;
     }
 
+  const bool is_taken = dray_folder_check (&copy->folder, copy->dest_fd, &made);
+  copy->facts.dest_filesystem = copy->folder.filesystem;
   copy->facts.same_device = dray_facts_is_same_device (&copy->looked, &made);
-  if (!dray_folder_is_expected (&copy->folder, &made))
-    {
-      dray_folder_forget ();
-      (void) decline (copy, DRAY_DECLINE_DEST_FILESYSTEM, 0);
-    }
+  if (!is_taken)
+    (void) decline (copy, DRAY_DECLINE_DEST_FILESYSTEM, 0);
   else if (fill_dest (copy, pulse, may_call, made.stx_mode & 07777, buffer))
     {
       copy->report->outcome = DRAY_OUTCOME_COPIED;
@@ -397,7 +396,7 @@ dray_engine_submit (const DrayCopyRequest *requests, size_t n_requests,
 {
   DrayBatch batch = { .requests = requests, .reports = reports, .n_requests = n_requests };
 
-  dray_pulse_init (&batch.pulse, monitor);
+  dray_pulse_init (&batch.pulse, monitor, n_requests);
   if (n_requests < LEAST_FOR_THREADS)
     {
       batch.n_spare = count_cores () - 1;
@@ -405,6 +404,7 @@ dray_engine_submit (const DrayCopyRequest *requests, size_t n_requests,
     }
   else
     submit_many (&batch);
+  dray_pulse_end (&batch.pulse);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */

@@ -42,9 +42,10 @@ find_data (int fd, uint64_t offset, uint64_t *out_start, uint64_t *out_end)
   return 0;
 }
 
-/* Gives the destination the length of a source that ends in a hole. */
+/* Gives the destination its length at the end, when the source ends in a hole or was changed. @length
+ * is what it has now, @written where the data ends. */
 static int
-set_length (DrayTransfer *transfer, uint64_t written, uint64_t *out_end)
+set_length (DrayTransfer *transfer, uint64_t written, uint64_t length, uint64_t *out_end)
 {
   struct statx stat;
   int result = dray_fd_stat (transfer->source_fd, "", AT_EMPTY_PATH, STATX_SIZE, &stat);
@@ -53,17 +54,29 @@ set_length (DrayTransfer *transfer, uint64_t written, uint64_t *out_end)
     return result;
   /* A source cut shorter than what we have copied of it counts as copied, as in stock. */
   *out_end = MAX (written, stat.stx_size);
-  if (*out_end == written)
-    return 0;
+  if (*out_end > written)
+    transfer->report->sparse = true;
 
-  transfer->report->sparse = true;
-  return dray_fd_truncate (transfer->dest_fd, *out_end);
+  return *out_end == MAX (written, length) ? 0 : dray_fd_truncate (transfer->dest_fd, *out_end);
 }
 
 int
 dray_extents_transfer (DrayTransfer *transfer, uint64_t *out_end)
 {
+  const DrayFacts *facts = transfer->facts;
   uint64_t offset = 0;
+  uint64_t length = 0;
+
+  /* Where holes are to be expected the destination has its length from the beginning: xfs gives a
+   * file that grows blocks beyond its end, and a hole that comes to lie over them is none. */
+  if (facts->allocated < facts->size)
+    {
+      int result = dray_fd_truncate (transfer->dest_fd, facts->size);
+
+      if (result != 0)
+        return result;
+      length = facts->size;
+    }
 
   while (true)
     {
@@ -73,19 +86,20 @@ dray_extents_transfer (DrayTransfer *transfer, uint64_t *out_end)
       if (result < 0)
         return result;
       if (result > 0)
-        return set_length (transfer, offset, out_end);
+        return set_length (transfer, offset, length, out_end);
 
-      if (start > offset)
-        transfer->report->sparse = true;
+      const uint64_t written = offset;
       offset = start;
-      /* May end before @end when the file was cut meanwhile; then the next question tells. */
+      /* May end before @end when the file was cut meanwhile; then the next question tells. Where
+       * nothing comes at all there is nothing more, whatever that would answer. */
       result = dray_transfer_range (transfer, &offset, end);
       if (result != 0)
         return result;
+      if (offset == start)
+        return set_length (transfer, written, length, out_end);
+      if (start > written)
+        transfer->report->sparse = true;
       if (end == UINT64_MAX)
-        {
-          *out_end = offset;
-          return 0;
-        }
+        return set_length (transfer, offset, length, out_end);
     }
 }

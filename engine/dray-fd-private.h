@@ -153,11 +153,11 @@ int dray_fd_truncate (int fd, uint64_t length);
 
 /**
  * dray_fd_flush_range:
+ * @wait: until they are written; else their writing is only begun
  *
- * Writes dirty pages of a range (bytes) out and waits for them: sync_file_range(2) with all
- * three flags. Returns: 0 or -errno.
+ * Writes dirty pages of a range (bytes) out: sync_file_range(2). Returns: 0 or -errno.
  */
-int dray_fd_flush_range (int fd, uint64_t offset, uint64_t length);
+int dray_fd_flush_range (int fd, uint64_t offset, uint64_t length, bool wait);
 
 /** dray_fd_set_mode: fchmod(2); @mode without file type. Returns: 0 or -errno. */
 int dray_fd_set_mode (int fd, mode_t mode);

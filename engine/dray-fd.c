@@ -131,11 +131,12 @@ dray_fd_truncate (int fd, uint64_t length)
 }
 
 int
-dray_fd_flush_range (int fd, uint64_t offset, uint64_t length)
+dray_fd_flush_range (int fd, uint64_t offset, uint64_t length, bool wait)
 {
-  return RESULT_OF (int, sync_file_range (fd, (off_t) offset, (off_t) length,
-                                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                            SYNC_FILE_RANGE_WAIT_AFTER));
+  const unsigned flags = SYNC_FILE_RANGE_WRITE |
+                         (wait ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER : 0);
+
+  return RESULT_OF (int, sync_file_range (fd, (off_t) offset, (off_t) length, flags));
 }
 
 int

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of file systems, and a short memory of which mount is which.
  *
- * The memory is keyed by the unique mount id alone: a mount is bound to one file system for its
- * whole life, and the number is never given out again, so an entry can be forgotten but never be
- * wrong. The lock around it is only ever tried: whoever finds it taken asks the kernel instead.
+ * The memory is keyed by the unique mount id: a mount is bound to one file system for its whole life,
+ * and the number is never given out again, so an entry can be forgotten but never be wrong. On
+ * kernels without that number it is keyed by the reusable id and the device, and holds refusals only.
+ * The lock around it is only ever tried: whoever finds it taken asks the kernel instead.
  * So no caller waits for another, and a child forked while the lock was held is merely slower.
  */
 #include "config.h"
@@ -64,9 +65,17 @@ static const DrayFilesystem table[] = {
 
 static const DrayFilesystem unknown = { .name = "unknown" };
 
-static struct
+/* What a mount is known by. */
+typedef struct
 {
   uint64_t mount_id;
+  uint64_t device; /* 0 beside a unique mount id, which needs no more */
+  bool is_unique;
+} MountKey;
+
+static struct
+{
+  MountKey key;
   const DrayFilesystem *filesystem;
 } remembered[N_REMEMBERED];
 static unsigned next_remembered;
@@ -82,15 +91,33 @@ dray_filesystem_from_magic (uint32_t magic)
   return &unknown;
 }
 
+static MountKey
+key_of (const struct statx *stat)
+{
+  if ((stat->stx_mask & STATX_MNT_ID_UNIQUE) != 0)
+    return (MountKey) { .mount_id = stat->stx_mnt_id, .is_unique = true };
+  return (MountKey) {
+    .mount_id = (stat->stx_mask & STATX_MNT_ID) != 0 ? stat->stx_mnt_id : 0,
+    .device = (uint64_t) stat->stx_dev_major << 32 | stat->stx_dev_minor,
+  };
+}
+
+static bool
+is_same_mount (const MountKey *one, const MountKey *other)
+{
+  return one->mount_id == other->mount_id && one->device == other->device &&
+         one->is_unique == other->is_unique;
+}
+
 static const DrayFilesystem *
-recall (uint64_t mount_id)
+recall (MountKey key)
 {
   const DrayFilesystem *found = NULL;
 
   if (!g_mutex_trylock (&remembered_lock))
     return NULL;
   for (size_t i = 0; i < N_REMEMBERED && found == NULL; i++)
-    if (remembered[i].mount_id == mount_id)
+    if (is_same_mount (&remembered[i].key, &key))
       found = remembered[i].filesystem;
   g_mutex_unlock (&remembered_lock);
 
@@ -98,26 +125,20 @@ recall (uint64_t mount_id)
 }
 
 static void
-remember (uint64_t mount_id, const DrayFilesystem *filesystem)
+remember (MountKey key, const DrayFilesystem *filesystem)
 {
-  if (!g_mutex_trylock (&remembered_lock))
+  if ((!key.is_unique && filesystem->take) || !g_mutex_trylock (&remembered_lock))
     return;
-  remembered[next_remembered].mount_id = mount_id;
+  remembered[next_remembered].key = key;
   remembered[next_remembered].filesystem = filesystem;
   next_remembered = (next_remembered + 1) % N_REMEMBERED;
   g_mutex_unlock (&remembered_lock);
 }
 
-static bool
-has_unique_id (const struct statx *stat)
-{
-  return (stat->stx_mask & STATX_MNT_ID_UNIQUE) != 0;
-}
-
 static const DrayFilesystem *
 ask (int fd, const struct statx *stat)
 {
-  const bool unique = has_unique_id (stat);
+  const MountKey key = key_of (stat);
   const DrayFilesystem *filesystem;
   uint32_t magic;
 
@@ -125,12 +146,11 @@ ask (int fd, const struct statx *stat)
     return &unknown;
 
   filesystem = dray_filesystem_from_magic (magic);
-  if (filesystem->stacked)
-    /* Reading the mount table costs more than a small copy, so where the answer cannot be
-     * remembered it is not asked for, and overlayfs is declined. */
-    filesystem = unique ? dray_overlay_find (fd) : filesystem;
-  if (unique)
-    remember (stat->stx_mnt_id, filesystem);
+  /* Reading the mount table costs more than a small copy, so where a good answer cannot be
+   * remembered it is not asked for, and overlayfs is declined. */
+  if (filesystem->stacked && key.is_unique)
+    filesystem = dray_overlay_find (fd);
+  remember (key, filesystem);
 
   return filesystem;
 }
@@ -138,7 +158,7 @@ ask (int fd, const struct statx *stat)
 const DrayFilesystem *
 dray_filesystem_find (int fd, const struct statx *stat)
 {
-  const DrayFilesystem *filesystem = has_unique_id (stat) ? recall (stat->stx_mnt_id) : NULL;
+  const DrayFilesystem *filesystem = recall (key_of (stat));
 
   return filesystem != NULL ? filesystem : ask (fd, stat);
 }
@@ -146,7 +166,7 @@ dray_filesystem_find (int fd, const struct statx *stat)
 const DrayFilesystem *
 dray_filesystem_find_at (int dir, const char *path, int at_flags, const struct statx *stat)
 {
-  const DrayFilesystem *filesystem = has_unique_id (stat) ? recall (stat->stx_mnt_id) : NULL;
+  const DrayFilesystem *filesystem = recall (key_of (stat));
   struct statx opened;
 
   if (filesystem != NULL)
@@ -158,9 +178,9 @@ dray_filesystem_find_at (int dir, const char *path, int at_flags, const struct s
   /* Asked again by descriptor: were the path to lead elsewhere by now, the wrong answer would be
    * remembered for the mount. */
   if (fd < 0 || dray_fd_stat (fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, DRAY_FILESYSTEM_STATX,
-                              &opened) != 0 ||
-      opened.stx_mnt_id != stat->stx_mnt_id)
+                              &opened) != 0)
     return &unknown;
 
-  return ask (fd, &opened);
+  const MountKey asked = key_of (stat), found = key_of (&opened);
+  return is_same_mount (&asked, &found) ? ask (fd, &opened) : &unknown;
 }

@@ -20,7 +20,7 @@ typedef struct
  * @dir: a descriptor of a folder, or `AT_FDCWD`
  * @dest: path of the name to be made
  * @may_recognise: do without opening the folder if this thread's last new name was made in the same
- *   one; the file that is then created has to be checked with dray_folder_is_expected()
+ *   one; the file that is then created has to be checked with dray_folder_check()
  * @out_folder: (out caller-allocates): always set; free with dray_folder_clear()
  * @out_error: (out): -errno behind the reason, or 0
  *
@@ -35,17 +35,16 @@ DrayDecline dray_folder_look (int dir, const char *dest, bool may_recognise, Dra
                               int *out_error);
 
 /**
- * dray_folder_is_expected:
- * @folder: looked at
- * @made: of a file just made in it, asked for %DRAY_FILESYSTEM_STATX
+ * dray_folder_check:
+ * @folder: (inout): looked at; its file system is set right
+ * @fd: of a file just made in it
+ * @made: of the same, asked for %DRAY_FILESYSTEM_STATX
  *
- * Returns: whether the file is on the file system that @folder was taken for. Always so when the
- * folder was opened; when it was recognised, something may have been mounted over it since.
+ * Makes sure of a folder that was recognised: something may have been mounted over it since.
+ *
+ * Returns: whether the file is on a file system that is taken. Always so when the folder was opened.
  */
-bool dray_folder_is_expected (const DrayFolder *folder, const struct statx *made);
-
-/** dray_folder_forget: makes this thread recognise nothing until the next look. */
-void dray_folder_forget (void);
+bool dray_folder_check (DrayFolder *folder, int fd, const struct statx *made);
 
 /** dray_folder_clear: closes what @folder owns. */
 void dray_folder_clear (DrayFolder *folder);

@@ -33,7 +33,9 @@ recognise (const char *path, size_t length, DrayFolder *folder)
 {
   const LastFolder *last = g_private_get (&last_folder);
 
-  if (last == NULL || last->length != length || memcmp (last->path, path, length) != 0)
+  /* A name in the root folder, or in @dir itself, has a folder of length 0. */
+  if (last == NULL || length == 0 || last->length != length ||
+      memcmp (last->path, path, length) != 0)
     return false;
 
   folder->filesystem = last->filesystem;
@@ -59,15 +61,6 @@ remember (const char *path, size_t length, const DrayFolder *folder)
   last->length = length;
   last->filesystem = folder->filesystem;
   last->mount_id = folder->mount_id;
-}
-
-void
-dray_folder_forget (void)
-{
-  LastFolder *last = g_private_get (&last_folder);
-
-  if (last != NULL)
-    last->length = 0;
 }
 
 static DrayDecline
@@ -122,10 +115,18 @@ dray_folder_look (int dir, const char *dest, bool may_recognise, DrayFolder *out
 }
 
 bool
-dray_folder_is_expected (const DrayFolder *folder, const struct statx *made)
+dray_folder_check (DrayFolder *folder, int fd, const struct statx *made)
 {
-  return folder->fd >= 0 ||
-         ((made->stx_mask & STATX_MNT_ID_UNIQUE) != 0 && made->stx_mnt_id == folder->mount_id);
+  LastFolder *last = g_private_get (&last_folder);
+
+  if (folder->fd >= 0 || ((made->stx_mask & STATX_MNT_ID_UNIQUE) != 0 &&
+                          made->stx_mnt_id == folder->mount_id))
+    return true;
+
+  if (last != NULL)
+    last->length = 0;
+  folder->filesystem = dray_filesystem_find (fd, made);
+  return folder->filesystem->take;
 }
 
 void

@@ -131,7 +131,13 @@ dray_metadata_apply (int source_fd, int dest_fd, mode_t made_mode, const DrayFac
   struct timespec times[2] = { facts->times[0], facts->times[1] };
 
   if (xattrs->user)
-    copy_xattrs (source_fd, dest_fd, xattrs, true);
+    {
+      /* A umask or a default ACL may have taken the owner's right to write, and xattrs need it. */
+      if ((made_mode & S_IWUSR) == 0 && (flags & DRAY_COPY_DEFAULT_MODE) == 0 &&
+          dray_fd_set_mode (dest_fd, made_mode | S_IWUSR) == 0)
+        made_mode |= S_IWUSR;
+      copy_xattrs (source_fd, dest_fd, xattrs, true);
+    }
   if (all)
     (void) dray_fd_set_owner (dest_fd, facts->uid, facts->gid);
   /* Most files were created with the mode that they are to have. An owner's chown() has no part in
@@ -141,10 +147,12 @@ dray_metadata_apply (int source_fd, int dest_fd, mode_t made_mode, const DrayFac
   if (all)
     copy_xattrs (source_fd, dest_fd, xattrs, false);
 
+  /* Not UTIME_OMIT: a change of one time alone is told to watchers as an access or a change of the
+   * content (fsnotify_change() in the kernel's fsnotify.h), and stock sets both. */
   if (!all)
-    times[0].tv_nsec = UTIME_OMIT;
+    times[0].tv_nsec = UTIME_NOW;
   if ((flags & DRAY_COPY_DEFAULT_MTIME) != 0)
-    times[1].tv_nsec = UTIME_OMIT;
+    times[1].tv_nsec = UTIME_NOW;
   if (all || (flags & DRAY_COPY_DEFAULT_MTIME) == 0)
     (void) dray_fd_set_times (dest_fd, times);
 }

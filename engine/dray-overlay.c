@@ -30,8 +30,24 @@ find_layer_by_path (const char *path)
   return dray_filesystem_from_magic (magic);
 }
 
-/* Replaces the mount table's octal escapes and then overlayfs' own backslashes, up to an unescaped
- * colon or comma. Moves @text behind what was read. */
+/* Reads one byte, replacing the mount table's octal escapes. Moves @text behind it. */
+static char
+read_byte (const char **text)
+{
+  const char *at = *text;
+
+  if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && g_ascii_isdigit (at[2]) &&
+      g_ascii_isdigit (at[3]))
+    {
+      *text += 4;
+      return (char) ((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
+    }
+  *text += 1;
+  return *at;
+}
+
+/* Reads a layer's name up to an unescaped colon or comma: first the mount table's escapes, then
+ * overlayfs' own backslashes. Moves @text behind what was read. */
 static char *
 read_layer (const char **text)
 {
@@ -40,19 +56,13 @@ read_layer (const char **text)
 
   while (*at != '\0' && *at != ',' && *at != ':')
     {
-      if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && g_ascii_isdigit (at[2]) &&
-          g_ascii_isdigit (at[3]))
-        {
-          char byte = (char) ((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
+      const char *start = at;
+      char byte = read_byte (&at);
 
-          at += 4;
-          /* An escaped backslash that itself escapes the next byte. */
-          if (byte == '\\' && *at != '\0')
-            byte = *at++;
-          g_string_append_c (layer, byte);
-        }
-      else
-        g_string_append_c (layer, *at++);
+      /* An escaped backslash that itself escapes the next byte, which may be escaped too. */
+      if (byte == '\\' && at > start + 1 && *at != '\0')
+        byte = read_byte (&at);
+      g_string_append_c (layer, byte);
     }
   *text = at;
 

@@ -11,6 +11,8 @@ typedef struct
   const DrayCopyMonitor *monitor; /* (nullable) (not owned) */
   uint64_t current;               /* bytes done in the batch (atomic) */
   uint64_t total;                 /* bytes of all files opened so far (atomic) */
+  bool is_single;                 /* a batch of one */
+  bool has_copied;                /* a file of the batch is complete (atomic) */
   uint64_t told;                  /* bytes last reported; never falls */
   int64_t told_at;                /* µs, g_get_monotonic_time() */
 } DrayPulse;
@@ -24,8 +26,14 @@ typedef struct
   uint64_t done;    /* bytes of it counted so far, at most @size */
 } DrayPulseFile;
 
-/** dray_pulse_init: @monitor may be NULL and must outlive @pulse. Threads: the submitting one. */
-void dray_pulse_init (DrayPulse *pulse, const DrayCopyMonitor *monitor);
+/**
+ * dray_pulse_init:
+ * @monitor: (nullable): must outlive @pulse
+ * @n_files: in the batch
+ *
+ * Threads: the submitting one.
+ */
+void dray_pulse_init (DrayPulse *pulse, const DrayCopyMonitor *monitor, size_t n_files);
 
 /**
  * dray_pulse_begin:
@@ -53,7 +61,8 @@ int dray_pulse_beat (DrayPulseFile *file, uint64_t done);
  * @file: a file whose bytes are all in place
  * @done: bytes of it in place: its size, unless it shrank meanwhile
  *
- * The last report of a file, due at once.
+ * The end of a file. In a batch of one this is the last report, due at once, so that its receiver can
+ * still cancel.
  *
  * Returns: 0, or -ECANCELED.
  */
@@ -67,6 +76,15 @@ int dray_pulse_finish (DrayPulseFile *file, uint64_t done);
  * Threads: the submitting one.
  */
 void dray_pulse_tell (DrayPulse *pulse);
+
+/**
+ * dray_pulse_end:
+ *
+ * The last report of a longer batch in which something was copied.
+ *
+ * Threads: the submitting one, when no other works for the batch any more.
+ */
+void dray_pulse_end (DrayPulse *pulse);
 
 /** dray_pulse_is_cancelled: asks the monitor. Threads: any. */
 bool dray_pulse_is_cancelled (const DrayPulse *pulse);

@@ -10,11 +10,17 @@
  * fed by g_file_copy_async() should have to carry. */
 #define TELL_EVERY_US 20000
 
-void
-dray_pulse_init (DrayPulse *pulse, const DrayCopyMonitor *monitor)
+static bool
+is_heard (const DrayPulse *pulse)
 {
-  *pulse = (DrayPulse) { .monitor = monitor };
-  if (monitor != NULL && monitor->progress_cb != NULL)
+  return pulse->monitor != NULL && pulse->monitor->progress_cb != NULL;
+}
+
+void
+dray_pulse_init (DrayPulse *pulse, const DrayCopyMonitor *monitor, size_t n_files)
+{
+  *pulse = (DrayPulse) { .monitor = monitor, .is_single = n_files == 1 };
+  if (is_heard (pulse))
     pulse->told_at = g_get_monotonic_time ();
 }
 
@@ -33,8 +39,7 @@ tell (DrayPulse *pulse)
 void
 dray_pulse_tell (DrayPulse *pulse)
 {
-  if (pulse->monitor != NULL && pulse->monitor->progress_cb != NULL &&
-      g_get_monotonic_time () - pulse->told_at >= TELL_EVERY_US)
+  if (is_heard (pulse) && g_get_monotonic_time () - pulse->told_at >= TELL_EVERY_US)
     tell (pulse);
 }
 
@@ -77,9 +82,23 @@ dray_pulse_beat (DrayPulseFile *file, uint64_t done)
 int
 dray_pulse_finish (DrayPulseFile *file, uint64_t done)
 {
-  count (file, done);
-  if (file->may_call && file->pulse->monitor != NULL && file->pulse->monitor->progress_cb != NULL)
-    tell (file->pulse);
+  DrayPulse *pulse = file->pulse;
 
-  return dray_pulse_is_cancelled (file->pulse) ? -ECANCELED : 0;
+  if (!pulse->is_single)
+    {
+      __atomic_store_n (&pulse->has_copied, true, __ATOMIC_RELAXED);
+      return dray_pulse_beat (file, done);
+    }
+
+  count (file, done);
+  if (is_heard (pulse))
+    tell (pulse);
+  return dray_pulse_is_cancelled (pulse) ? -ECANCELED : 0;
+}
+
+void
+dray_pulse_end (DrayPulse *pulse)
+{
+  if (!pulse->is_single && pulse->has_copied && is_heard (pulse))
+    tell (pulse);
 }

@@ -175,6 +175,7 @@ dray_transfer_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 {
   /* What comes after the end of the file as it was opened is read_write_range()'s. */
   const uint64_t known_end = MIN (end, transfer->facts->size);
+  const uint64_t before = *offset;
   int result = 0;
 
   if (*offset < known_end)
@@ -201,9 +202,9 @@ dray_transfer_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 
   if (result != 0 || *offset == end)
     return result;
-  /* All there was when the file was opened. A short one is done; a longer one has its end looked
-   * at once more, by dray_extents_transfer(). */
-  if (*offset == transfer->facts->size && transfer->report->calls > 0)
+  /* All there was when the file was opened. A short one is done; of a longer one the caller asks for
+   * what has come since (dray_extents_transfer()). */
+  if (*offset > before && *offset == transfer->facts->size)
     return 0;
   return read_write_range (transfer, offset, end);
 }

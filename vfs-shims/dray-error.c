@@ -3,38 +3,41 @@
 #include "config.h"
 #include "vfs-shims/dray-error-private.h"
 
-/* Messages of GLib are looked up where GLib's translators put them. */
-#define GLIB_TEXT(message) g_dgettext ("glib20", message)
+/* As stock words it, in GLib's translation. Besides, GLib binds its text domain (its folder, and
+ * UTF-8 whatever the locale) when it looks up its first message, which is this one at the latest. */
+static GError *
+make_cancelled_error (void)
+{
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  GError *error = NULL;
+
+  g_cancellable_cancel (cancellable);
+  (void) g_cancellable_set_error_if_cancelled (cancellable, &error);
+  return error;
+}
 
 void
 dray_error_set_failed (GError **error, const DrayCopyReport *report)
 {
+  g_autoptr (GError) cancelled = make_cancelled_error ();
   const int error_number = -report->error;
   GIOErrorEnum code = g_io_error_from_errno (error_number);
-  /* All data of a local copy goes through splice() or copy_file_range() in stock, and both say
-   * "splicing" (gio/gfile.c). */
-  const char *format = "Error splicing file: %s";
 
-  switch (report->step)
+  if (report->step == DRAY_STEP_CANCEL)
     {
-    case DRAY_STEP_CANCEL:
-      /* As g_cancellable_set_error_if_cancelled() has it. */
-      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED,
-                           GLIB_TEXT ("Operation was cancelled"));
+      g_propagate_error (error, g_steal_pointer (&cancelled));
       return;
-    case DRAY_STEP_CLOSE:
-      format = "Error closing file: %s";
-      break;
-    case DRAY_STEP_TRANSFER:
-    case DRAY_STEP_NONE:
-      break;
     }
 
+  /* All data of a local copy goes through splice() or copy_file_range() in stock, and both say
+   * "splicing" (gio/gfile.c). */
+  const char *format = report->step == DRAY_STEP_CLOSE ? "Error closing file: %s"
+                                                       : "Error splicing file: %s";
+  /* GIO would take this one for a decline and start over, though we have begun. */
   if (code == G_IO_ERROR_NOT_SUPPORTED)
     code = G_IO_ERROR_FAILED;
-  G_GNUC_BEGIN_IGNORE_DEPRECATIONS
-  g_set_error (error, G_IO_ERROR, code, GLIB_TEXT (format), g_strerror (error_number));
-  G_GNUC_END_IGNORE_DEPRECATIONS
+  g_set_error (error, G_IO_ERROR, (gint) code, g_dgettext ("glib20", format),
+               g_strerror (error_number));
 }
 
 void

@@ -5,6 +5,7 @@
 
 #include "vfs-shims/dray-copy-private.h"
 #include "vfs-shims/dray-local-file-private.h"
+#include "vfs-shims/dray-trace-private.h"
 
 #include <sys/auxv.h>
 
@@ -15,6 +16,7 @@ dray_shim_install (void)
 
   if (g_once_init_enter (&installed))
     {
+      dray_trace_init ();
       bool good = getauxval (AT_SECURE) == 0 && dray_local_file_take_copy_slot (dray_copy_slot);
 
       g_once_init_leave (&installed, good ? 1 : 2);

@@ -5,6 +5,14 @@
 #include "engine/dray-engine.h"
 
 /**
+ * dray_trace_init:
+ *
+ * Remembers what standard error is. To be called once, before any copy: in a process that closes it
+ * later, descriptor 2 goes to the next file opened, perhaps to somebody's destination.
+ */
+void dray_trace_init (void);
+
+/**
  * dray_trace_print:
  * @report: of the engine, or made by the caller for a decline of its own
  * @source: (nullable): path
@@ -18,7 +26,8 @@
  *     gio-dray: failed SOURCE -> DESTINATION method=METHOD bytes=N us=N errno=N
  *
  * Bytes of paths that are not printable ASCII are escaped as in C, so that a line stays a line.
- * Never kills the process when nobody reads standard error.
+ * Never kills the process when nobody reads standard error, and prints nothing when descriptor 2 is
+ * not what it was at dray_trace_init().
  *
  * Threads: any; lines of several threads do not mix while they are shorter than `PIPE_BUF`.
  */

@@ -7,7 +7,9 @@
 #include <glib.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +32,25 @@ dray_trace_format (const DrayCopyReport *report, const char *source, const char 
     report->outcome == DRAY_OUTCOME_COPIED ? "taken" : "failed", from, to,
     dray_method_get_name (report->method), report->sparse ? "+holes" : "", report->bytes, elapsed_us,
     failure);
+}
+
+/* What standard error was when the module came. */
+static struct stat standard_error;
+static bool has_standard_error;
+
+void
+dray_trace_init (void)
+{
+  has_standard_error = fstat (STDERR_FILENO, &standard_error) == 0;
+}
+
+static bool
+is_standard_error (void)
+{
+  struct stat now;
+
+  return has_standard_error && fstat (STDERR_FILENO, &now) == 0 &&
+         now.st_dev == standard_error.st_dev && now.st_ino == standard_error.st_ino;
 }
 
 /* Writes to standard error; a reader that has gone raises no signal here. */
@@ -70,6 +91,7 @@ dray_trace_print (const DrayCopyReport *report, const char *source, const char *
   const int saved_errno = errno;
   g_autofree char *line = dray_trace_format (report, source, dest, elapsed_us);
 
-  write_quietly (line, strlen (line));
+  if (is_standard_error ())
+    write_quietly (line, strlen (line));
   errno = saved_errno;
 }
