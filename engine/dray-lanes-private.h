@@ -5,7 +5,7 @@
 #include "engine/dray-transfer-private.h"
 
 /* Bytes from which a second thread is worth starting (tests/performance/README.md). */
-#define DRAY_LANES_LEAST ((uint64_t) 32 << 20)
+#define DRAY_LANES_LEAST ((uint64_t) 128 << 20)
 
 /**
  * dray_lanes_transfer:

@@ -8,6 +8,8 @@ typedef struct
 {
   bool try_clone;     /* share extents first */
   bool seek_holes;    /* ask where the data is */
+  uint64_t lanes_least; /* bytes of a range that two threads share, should the source turn out to be
+                         * in memory; 0: none */
   DrayMethod method;  /* what moves bytes when cloning does not */
 } DrayPlan;
 

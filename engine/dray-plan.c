@@ -25,9 +25,9 @@ dray_plan_transfer (const DrayFacts *facts, unsigned n_spare)
   plan.try_clone = facts->source_filesystem->clones && facts->dest_filesystem->clones;
   plan.seek_holes = facts->allocated < facts->size || facts->size >= SEEK_LEAST;
 
-  if (facts->size >= DRAY_LANES_LEAST && n_spare > 0)
-    plan.method = DRAY_METHOD_LANES;
-  else if (facts->same_device)
+  plan.lanes_least = n_spare > 0 ? DRAY_LANES_LEAST : 0;
+
+  if (facts->same_device)
     /* One system call where read() and write() are two; across devices the kernel refuses. */
     plan.method = DRAY_METHOD_COPY_RANGE;
   else if (facts->size >= SEND_LEAST)

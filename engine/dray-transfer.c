@@ -28,6 +28,11 @@
 #define CHUNK_SHORT_US 5000
 #define CHUNK_LONG_US 20000
 
+/* A source that yields its first 16 MiB at more than 1 GiB/s is in memory, or on a disk to which it
+ * does not matter. */
+#define PROBE_BYTES ((uint64_t) 16 << 20)
+#define PROBE_SHORT_US 16000
+
 static void
 count_moved (DrayTransfer *transfer, DrayMethod method, uint64_t bytes, uint64_t calls)
 {
@@ -129,10 +134,13 @@ move_in_kernel (const DrayTransfer *transfer, uint64_t offset, size_t length)
   return dray_fd_send (transfer->source_fd, offset, transfer->dest_fd, length);
 }
 
-/* Returns 0 also where the method will not go on; @offset tells how far it got. */
+/* By copy_file_range() or sendfile(), if one of them is planned. Returns 0 also where it will not go on;
+ * @offset tells how far it got. */
 static int
 in_kernel_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 {
+  if (transfer->plan.method == DRAY_METHOD_READ_WRITE || *offset >= end)
+    return 0;
   if (transfer->chunk == 0)
     transfer->chunk = CHUNK_FIRST;
   if (transfer->plan.method == DRAY_METHOD_SEND && *offset > 0)
@@ -170,6 +178,22 @@ in_kernel_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
   return 0;
 }
 
+/* Copies the beginning of a long range, and the rest of it in two lanes if that came out of memory. A
+ * disk is read best by one reader whose next step can be foreseen. */
+static int
+probed_lanes_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
+{
+  const uint64_t probe_end = *offset + PROBE_BYTES;
+  const int64_t started = g_get_monotonic_time ();
+  int result = in_kernel_range (transfer, offset, probe_end);
+
+  if (result == 0)
+    result = read_write_range (transfer, offset, probe_end);
+  if (result == 0 && *offset == probe_end && g_get_monotonic_time () - started < PROBE_SHORT_US)
+    result = dray_lanes_transfer (transfer, offset, end);
+  return result;
+}
+
 int
 dray_transfer_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 {
@@ -178,27 +202,11 @@ dray_transfer_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
   const uint64_t before = *offset;
   int result = 0;
 
-  if (*offset < known_end)
-    switch (transfer->plan.method)
-      {
-      case DRAY_METHOD_LANES:
-        if (known_end - *offset >= DRAY_LANES_LEAST)
-          {
-            result = dray_lanes_transfer (transfer, offset, known_end);
-            break;
-          }
-        /* A short range of data between holes. */
-        G_GNUC_FALLTHROUGH;
-      case DRAY_METHOD_NONE:
-      case DRAY_METHOD_REFLINK:
-      case DRAY_METHOD_READ_WRITE:
-      case DRAY_N_METHODS:
-        break;
-      case DRAY_METHOD_COPY_RANGE:
-      case DRAY_METHOD_SEND:
-        result = in_kernel_range (transfer, offset, known_end);
-        break;
-      }
+  if (transfer->plan.lanes_least > 0 && *offset < known_end &&
+      known_end - *offset >= transfer->plan.lanes_least)
+    result = probed_lanes_range (transfer, offset, known_end);
+  if (result == 0)
+    result = in_kernel_range (transfer, offset, known_end);
 
   if (result != 0 || *offset == end)
     return result;

@@ -206,6 +206,19 @@ copy_pair_open (CopyPair *pair, const char *dest_folder, const DrayCopyMonitor *
   g_assert_nonnull (pair->transfer.buffer);
 }
 
+/* Plans one method; lanes from a length that tests can afford. */
+static inline void
+copy_pair_plan (CopyPair *pair, DrayMethod method, bool seek_holes)
+{
+  const bool lanes = method == DRAY_METHOD_LANES;
+
+  pair->transfer.plan = (DrayPlan) {
+    .method = lanes ? DRAY_METHOD_COPY_RANGE : method,
+    .lanes_least = lanes ? (uint64_t) 32 << 20 : 0,
+    .seek_holes = seek_holes,
+  };
+}
+
 /* Closes and removes everything. */
 static inline void
 copy_pair_clear (CopyPair *pair)

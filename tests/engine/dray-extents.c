@@ -50,7 +50,7 @@ check_layout (const char *variable, const char *dest_variable, const Layout *lay
   for (unsigned i = 0; i < layout->n_ranges; i++)
     data += layout->ranges[i].length;
   copy_pair_open (&pair, dest_folder, NULL);
-  pair.transfer.plan = (DrayPlan) { .method = method, .seek_holes = true };
+  copy_pair_plan (&pair, method, true);
 
   g_assert_cmpint (dray_extents_transfer (&pair.transfer, &end), ==, 0);
   g_assert_cmpuint (end, ==, layout->size);

@@ -191,7 +191,8 @@ find_mounted (const char *folder, const char *options)
   g_assert_no_errno (g_mkdir_with_parents (merged, 0700));
   if (mount ("overlay", merged, "overlay", 0, options) != 0)
     {
-      g_test_message ("%s: %s", options, g_strerror (errno));
+      g_autofree char *shown = g_strescape (options, NULL);
+      g_test_message ("%s: %s", shown, g_strerror (errno));
       return NULL;
     }
   dray_autofd fd = open (merged, O_PATH | O_CLOEXEC);
@@ -239,7 +240,8 @@ test_real_overlays_with_odd_names (void)
       const DrayFilesystem *found = find_mounted (folder, options);
       if (found != NULL)
         {
-          g_test_message ("%s", options);
+          g_autofree char *shown = g_strescape (options, NULL);
+          g_test_message ("%s", shown);
           g_assert_true (found->take);
           g_assert_false (found->clones);
         }
@@ -286,7 +288,8 @@ test_real_overlays_by_layer (void)
 
       if (found == NULL)
         continue; /* layers inside each other, or too deep for this kernel */
-      g_test_message ("%s", options);
+      g_autofree char *shown = g_strescape (options, NULL);
+      g_test_message ("%s", shown);
       g_assert_cmpint (found->take, ==, vectors[i].take);
       g_assert_cmpint (found->clones, ==, vectors[i].clones);
     }

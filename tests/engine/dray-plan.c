@@ -22,6 +22,7 @@ check_plan (const char *name, const DrayFacts *facts, unsigned n_spare, DrayPlan
   g_assert_cmpstr (dray_method_get_name (plan.method), ==, dray_method_get_name (expected.method));
   g_assert_cmpint (plan.try_clone, ==, expected.try_clone);
   g_assert_cmpint (plan.seek_holes, ==, expected.seek_holes);
+  g_assert_cmpuint (plan.lanes_least, ==, expected.lanes_least);
 }
 
 static void
@@ -50,14 +51,13 @@ test_method_follows_from_facts (void)
     { "preallocated beyond its end", MIB - 1, 8 * MIB, true, 1, DRAY_METHOD_COPY_RANGE, false },
     { "below lanes", DRAY_LANES_LEAST - 1, DRAY_LANES_LEAST, true, 1, DRAY_METHOD_COPY_RANGE,
       true },
-    { "lanes", DRAY_LANES_LEAST, DRAY_LANES_LEAST, true, 1, DRAY_METHOD_LANES, true },
-    { "lanes, other device", DRAY_LANES_LEAST, DRAY_LANES_LEAST, false, 3, DRAY_METHOD_LANES,
-      true },
+    { "lanes", DRAY_LANES_LEAST, DRAY_LANES_LEAST, true, 1, DRAY_METHOD_COPY_RANGE, true },
+    { "lanes, other device", DRAY_LANES_LEAST, DRAY_LANES_LEAST, false, 3, DRAY_METHOD_SEND, true },
     { "no core for lanes", DRAY_LANES_LEAST, DRAY_LANES_LEAST, true, 0, DRAY_METHOD_COPY_RANGE,
       true },
     { "no core, other device", DRAY_LANES_LEAST, DRAY_LANES_LEAST, false, 0, DRAY_METHOD_SEND,
       true },
-    { "as big as can be", UINT64_MAX, UINT64_MAX, false, 1, DRAY_METHOD_LANES, true },
+    { "as big as can be", UINT64_MAX, UINT64_MAX, false, 1, DRAY_METHOD_SEND, true },
   };
 
   g_test_summary ("The thresholds, one row on each side of them");
@@ -71,7 +71,12 @@ test_method_follows_from_facts (void)
                   .dest_filesystem = &plain,
                 },
                 vectors[i].n_spare,
-                (DrayPlan) { .method = vectors[i].method, .seek_holes = vectors[i].seek_holes });
+                (DrayPlan) {
+                  .method = vectors[i].method,
+                  .seek_holes = vectors[i].seek_holes,
+                  .lanes_least
+                  = vectors[i].size > 0 && vectors[i].n_spare > 0 ? DRAY_LANES_LEAST : 0,
+                });
 }
 
 static void

@@ -36,7 +36,7 @@ test_each_method_copies_whole (void)
     { DRAY_METHOD_SEND, 1, DRAY_METHOD_SEND },
     { DRAY_METHOD_SEND, 64 * KIB, DRAY_METHOD_SEND },
     { DRAY_METHOD_SEND, 5 * MIB + 7, DRAY_METHOD_SEND },
-    { DRAY_METHOD_LANES, MIB, DRAY_METHOD_READ_WRITE }, /* too short for a second thread */
+    { DRAY_METHOD_LANES, MIB, DRAY_METHOD_COPY_RANGE }, /* too short for a second thread */
     { DRAY_METHOD_LANES, 33 * MIB + 3, DRAY_METHOD_LANES },
   };
   g_autofree char *first = copy_pair_make_folder ("DRAY_TEST_TMP");
@@ -57,14 +57,16 @@ test_each_method_copies_whole (void)
         copy_pair_init (&pair, copy_pair_make_folder ("DRAY_TEST_TMP"));
         copy_pair_write_dense (pair.source_path, size);
         copy_pair_open (&pair, NULL, NULL);
-        pair.transfer.plan
-          = (DrayPlan) { .method = vectors[i].method, .seek_holes = seek_holes != 0 };
+        copy_pair_plan (&pair, vectors[i].method, seek_holes != 0);
 
         g_assert_cmpint (dray_transfer_file (&pair.transfer, &end), ==, 0);
         g_assert_cmpuint (end, ==, size);
         copy_pair_assert_same_bytes (pair.source_path, pair.dest_path);
-        g_assert_cmpstr (dray_method_get_name (pair.report.method), ==,
-                         dray_method_get_name (vectors[i].reported));
+        /* On a machine too slow to read 16 MiB in 16 ms lanes are not taken up. */
+        if (vectors[i].reported != DRAY_METHOD_LANES ||
+            pair.report.method != DRAY_METHOD_COPY_RANGE)
+          g_assert_cmpstr (dray_method_get_name (pair.report.method), ==,
+                           dray_method_get_name (vectors[i].reported));
         g_assert_cmpuint (pair.report.bytes, ==, size);
         g_assert_cmpint (pair.report.calls > 0, ==, size > 0);
         g_assert_false (pair.report.sparse);
@@ -99,7 +101,7 @@ test_growing_source_is_followed (void)
       copy_pair_init (&pair, folder);
       copy_pair_write_dense (pair.source_path, vectors[i].opened);
       copy_pair_open (&pair, NULL, NULL);
-      pair.transfer.plan.method = vectors[i].method;
+      copy_pair_plan (&pair, vectors[i].method, pair.transfer.plan.seek_holes);
       copy_pair_write_dense (pair.source_path, vectors[i].grown);
 
       g_test_message ("%s", dray_method_get_name (vectors[i].method));
@@ -142,8 +144,7 @@ test_shrunk_source_ends_early (void)
         copy_pair_init (&pair, folder);
         copy_pair_write_dense (pair.source_path, vectors[i].opened);
         copy_pair_open (&pair, NULL, NULL);
-        pair.transfer.plan
-          = (DrayPlan) { .method = vectors[i].method, .seek_holes = seek_holes != 0 };
+        copy_pair_plan (&pair, vectors[i].method, seek_holes != 0);
         g_assert_no_errno (truncate (pair.source_path, (off_t) vectors[i].left));
 
         g_test_message ("%s", dray_method_get_name (vectors[i].method));
@@ -173,7 +174,7 @@ test_cancel_ends_every_method (void)
       copy_pair_init (&pair, folder);
       copy_pair_write_dense (pair.source_path, 48 * MIB);
       copy_pair_open (&pair, NULL, &monitor);
-      pair.transfer.plan = (DrayPlan) { .method = vectors[i] };
+      copy_pair_plan (&pair, vectors[i], false);
       g_test_message ("%s", dray_method_get_name (vectors[i]));
       g_assert_cmpint (dray_transfer_file (&pair.transfer, &end), ==, -ECANCELED);
       g_assert_cmpuint (end, ==, 1);
@@ -207,7 +208,7 @@ test_errors_come_through (void)
           pair.transfer.source_fd = writes;
         else
           pair.transfer.dest_fd = reads;
-        pair.transfer.plan = (DrayPlan) { .method = vectors[i] };
+        copy_pair_plan (&pair, vectors[i], false);
         g_test_message ("%s, bad source %u", dray_method_get_name (vectors[i]), bad_source);
         g_assert_cmpint (dray_transfer_file (&pair.transfer, &end), ==, -EBADF);
         g_assert_cmpuint (end, ==, 1);
@@ -234,7 +235,7 @@ test_range_stops_at_its_end (void)
       copy_pair_init (&pair, folder);
       copy_pair_write_dense (pair.source_path, 3 * MIB);
       copy_pair_open (&pair, NULL, NULL);
-      pair.transfer.plan = (DrayPlan) { .method = vectors[i] };
+      copy_pair_plan (&pair, vectors[i], false);
       g_assert_cmpint (dray_transfer_range (&pair.transfer, &offset, 2 * MIB + 3), ==, 0);
       g_assert_cmpuint (offset, ==, 2 * MIB + 3);
       g_assert_cmpuint (pair.report.bytes, ==, 2 * MIB + 3 - 100 * KIB - 1);

@@ -40,7 +40,10 @@ class Table:
     def lines(self):
         ours = self.median("dray")
         yield f"{self.title}, {self.unit}:"
-        for variant, values in self.times.items():
+        for variant in ("stock", "dray", "cp"):
+            values = self.times.get(variant)
+            if values is None:
+                continue
             ratio = "" if variant == "dray" else f"   dray/{variant} {ours / self.median(variant):.2f}"
             yield (f"  {variant:<6} {self.median(variant):>10.2f}"
                    f"  ({min(values):.2f}-{max(values):.2f}){ratio}")
@@ -128,7 +131,8 @@ class Bench:
     def rounds(self, table, source, dest_root, variants, divisor, memory, delete=False):
         for i in range(self.options.rounds + 1):
             self.touch_memory(memory)
-            for variant in variants:
+            # Whoever goes first in a round finds other memory than whoever goes last.
+            for variant in variants[i % len(variants):] + variants[:i % len(variants)]:
                 dest = os.path.join(dest_root, f"{variant}-{i}")
                 value = self.copy(variant, source, dest) / divisor
                 if i > 0:
