@@ -81,6 +81,27 @@ fail (DrayCopy *copy, DrayStep step, int error)
 
 /* --- look ------------------------------------------------------------------------------------- */
 
+/* Declined for the file system of one end, which is likely to go for its neighbours too. */
+static bool
+refuse (DrayCopy *copy, DrayFolderEnd end)
+{
+  dray_folder_refuse (end, end == DRAY_FOLDER_SOURCE ? copy->request->source : copy->request->dest);
+  return decline (copy,
+                  end == DRAY_FOLDER_SOURCE ? DRAY_DECLINE_SOURCE_FILESYSTEM
+                                            : DRAY_DECLINE_DEST_FILESYSTEM,
+                  0);
+}
+
+static bool
+look_at_memory (DrayCopy *copy)
+{
+  if (dray_folder_is_refused (DRAY_FOLDER_DEST, copy->request->dest))
+    return decline (copy, DRAY_DECLINE_DEST_FILESYSTEM, 0);
+  if (dray_folder_is_refused (DRAY_FOLDER_SOURCE, copy->request->source))
+    return decline (copy, DRAY_DECLINE_SOURCE_FILESYSTEM, 0);
+  return true;
+}
+
 static bool
 look_at_source (DrayCopy *copy)
 {
@@ -100,10 +121,7 @@ look_at_source (DrayCopy *copy)
 
   copy->facts.source_filesystem
     = dray_filesystem_find_at (request->source_dir, request->source, follow, &copy->looked);
-  if (!copy->facts.source_filesystem->take)
-    return decline (copy, DRAY_DECLINE_SOURCE_FILESYSTEM, 0);
-
-  return true;
+  return copy->facts.source_filesystem->take || refuse (copy, DRAY_FOLDER_SOURCE);
 }
 
 static bool
@@ -116,6 +134,8 @@ look_at_folder (DrayCopy *copy)
                         copy->looked.stx_size < OPEN_FOLDER_LEAST, &copy->folder, &error);
 
   copy->facts.dest_filesystem = copy->folder.filesystem;
+  if (reason == DRAY_DECLINE_DEST_FILESYSTEM)
+    return refuse (copy, DRAY_FOLDER_DEST);
   return reason == DRAY_DECLINE_NONE || decline (copy, reason, error);
 }
 
@@ -251,7 +271,7 @@ complete_dest (DrayCopy *copy, DrayPulse *pulse, bool may_call, void *buffer)
   copy->facts.dest_filesystem = copy->folder.filesystem;
   copy->facts.same_device = dray_facts_is_same_device (&copy->looked, &made);
   if (!is_taken)
-    (void) decline (copy, DRAY_DECLINE_DEST_FILESYSTEM, 0);
+    (void) refuse (copy, DRAY_FOLDER_DEST);
   else if (fill_dest (copy, pulse, may_call, made.stx_mode & 07777, buffer))
     {
       copy->report->outcome = DRAY_OUTCOME_COPIED;
@@ -288,7 +308,8 @@ copy_one (DrayBatch *batch, size_t i, bool may_call)
   };
 
   *copy.report = (DrayCopyReport) { 0 };
-  if (look_at_source (&copy) && look_at_folder (&copy) && open_source (&copy))
+  if (look_at_memory (&copy) && look_at_source (&copy) && look_at_folder (&copy) &&
+      open_source (&copy))
     {
       void *buffer = dray_slab_take ();
 

@@ -12,6 +12,9 @@
 
 #include <errno.h>
 
+/* Ranges that turn out to have no data, before the source is taken to end there. */
+#define EMPTY_MOST 3
+
 /* Finds the next range of data at or after @offset. 0: @out_start and @out_end are set; 1: nothing
  * but a hole, if anything, comes after; else -errno. */
 static int
@@ -42,18 +45,36 @@ find_data (int fd, uint64_t offset, uint64_t *out_start, uint64_t *out_end)
   return 0;
 }
 
-/* Gives the destination its length at the end, when the source ends in a hole or was changed. @length
- * is what it has now, @written where the data ends. */
+/* Finds how long the source is when no data comes after @offset: @out_hole_end is set, 0 returned. 1:
+ * there is data after all. The length is asked for first: one that grew after it was asked for data
+ * would add zeros that the source never had. */
 static int
-set_length (DrayTransfer *transfer, uint64_t written, uint64_t length, uint64_t *out_end)
+find_end (int fd, uint64_t offset, uint64_t *out_hole_end)
 {
+  uint64_t start = offset, end = offset;
   struct statx stat;
-  int result = dray_fd_stat (transfer->source_fd, "", AT_EMPTY_PATH, STATX_SIZE, &stat);
+  int result = dray_fd_stat (fd, "", AT_EMPTY_PATH, STATX_SIZE, &stat);
 
   if (result != 0)
     return result;
+  if (stat.stx_size > offset)
+    {
+      result = find_data (fd, offset, &start, &end);
+      if (result <= 0)
+        return result < 0 ? result : 1;
+    }
+  *out_hole_end = stat.stx_size;
+  return 0;
+}
+
+/* Gives the destination its length at the end. @length is what it has now, @written where the data
+ * ends, @hole_end where the source was seen to end, perhaps in a hole. */
+static int
+set_length (DrayTransfer *transfer, uint64_t written, uint64_t hole_end, uint64_t length,
+            uint64_t *out_end)
+{
   /* A source cut shorter than what we have copied of it counts as copied, as in stock. */
-  *out_end = MAX (written, stat.stx_size);
+  *out_end = MAX (written, hole_end);
   if (*out_end > written)
     transfer->report->sparse = true;
 
@@ -66,6 +87,7 @@ dray_extents_transfer (DrayTransfer *transfer, uint64_t *out_end)
   const DrayFacts *facts = transfer->facts;
   uint64_t offset = 0;
   uint64_t length = 0;
+  unsigned n_empty = 0;
 
   /* Where holes are to be expected the destination has its length from the beginning: xfs gives a
    * file that grows blocks beyond its end, and a hole that comes to lie over them is none. */
@@ -80,26 +102,40 @@ dray_extents_transfer (DrayTransfer *transfer, uint64_t *out_end)
 
   while (true)
     {
-      uint64_t start = offset, end = offset;
+      uint64_t start = offset, end = offset, hole_end = offset;
       int result = find_data (transfer->source_fd, offset, &start, &end);
 
+      if (result > 0)
+        {
+          result = find_end (transfer->source_fd, offset, &hole_end);
+          if (result == 0)
+            return set_length (transfer, offset, hole_end, length, out_end);
+          if (result > 0)
+            continue;
+        }
       if (result < 0)
         return result;
-      if (result > 0)
-        return set_length (transfer, offset, length, out_end);
 
       const uint64_t written = offset;
       offset = start;
-      /* May end before @end when the file was cut meanwhile; then the next question tells. Where
-       * nothing comes at all there is nothing more, whatever that would answer. */
+      /* May end before @end when the file was cut meanwhile; then the next question tells. */
       result = dray_transfer_range (transfer, &offset, end);
       if (result != 0)
         return result;
       if (offset == start)
-        return set_length (transfer, written, length, out_end);
+        {
+          /* Nothing came: cut, perhaps to grow again. Asked once more, but never for ever. */
+          result = find_end (transfer->source_fd, start, &hole_end);
+          if (result < 0)
+            return result;
+          if (result == 0 || ++n_empty == EMPTY_MOST)
+            return set_length (transfer, written, MIN (hole_end, start), length, out_end);
+          offset = written;
+          continue;
+        }
       if (start > written)
         transfer->report->sparse = true;
       if (end == UINT64_MAX)
-        return set_length (transfer, offset, length, out_end);
+        return set_length (transfer, offset, offset, length, out_end);
     }
 }

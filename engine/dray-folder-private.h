@@ -46,5 +46,36 @@ DrayDecline dray_folder_look (int dir, const char *dest, bool may_recognise, Dra
  */
 bool dray_folder_check (DrayFolder *folder, int fd, const struct statx *made);
 
+/* Which end of a copy a folder is at. */
+typedef enum
+{
+  DRAY_FOLDER_SOURCE,
+  DRAY_FOLDER_DEST,
+  DRAY_FOLDER_N_ENDS
+} DrayFolderEnd;
+
+/**
+ * dray_folder_refuse:
+ * @end: of the copy
+ * @path: of a file that was declined for the file system that it is on
+ *
+ * Remembers the file's folder for this thread: the next ones are declined without a look, so that
+ * whoever copies a thousand files to a file system that we do not take does not pay for us a thousand
+ * times. Relative paths are not remembered.
+ */
+void dray_folder_refuse (DrayFolderEnd end, const char *path);
+
+/**
+ * dray_folder_is_refused:
+ * @end: of the copy
+ * @path: of a file
+ *
+ * No system call. Every hundredth answer is no, so that a folder that something else has been mounted
+ * over is found in the end; until then a copy is declined that could have been taken.
+ *
+ * Returns: whether the file is in the folder that this thread has refused last.
+ */
+bool dray_folder_is_refused (DrayFolderEnd end, const char *path);
+
 /** dray_folder_clear: closes what @folder owns. */
 void dray_folder_clear (DrayFolder *folder);

@@ -3,7 +3,7 @@
  *
  * What is remembered is a prediction, never a fact: path P led to mount M. Whoever relies on it
  * creates the file first and compares its mount with M by descriptor. Where mounts have no unique
- * number nothing is remembered.
+ * number nothing is remembered but refusals, which can do no harm.
  */
 #include "config.h"
 #include "engine/dray-folder-private.h"
@@ -18,6 +18,8 @@
 /* Longer paths of folders are looked up each time. */
 #define REMEMBERED_BYTES 512
 
+#define REFUSALS_BETWEEN_LOOKS 99
+
 typedef struct
 {
   size_t length; /* of @path, bytes; 0: nothing is remembered */
@@ -26,12 +28,53 @@ typedef struct
   const DrayFilesystem *filesystem;
 } LastFolder;
 
-static GPrivate last_folder = G_PRIVATE_INIT (g_free);
+/* A folder whose files are declined. */
+typedef struct
+{
+  size_t length; /* of @path, bytes; 0: none */
+  unsigned left; /* answers before it is looked at again */
+  char path[REMEMBERED_BYTES]; /* absolute, not terminated */
+} RefusedFolder;
+
+/* What one thread remembers. */
+typedef struct
+{
+  LastFolder last;
+  RefusedFolder refused[DRAY_FOLDER_N_ENDS];
+} Memory;
+
+static GPrivate memory_of_thread = G_PRIVATE_INIT (g_free);
+
+/* Returns: (nullable): this thread's memory, made when there is none. */
+static Memory *
+make_memory (void)
+{
+  Memory *memory = g_private_get (&memory_of_thread);
+
+  if (memory == NULL)
+    {
+      memory = g_try_new0 (Memory, 1);
+      if (memory != NULL)
+        g_private_set (&memory_of_thread, memory);
+    }
+  return memory;
+}
+
+/* Bytes of the folder's part of an absolute path that can be remembered, else 0. */
+static size_t
+measure_folder (const char *path)
+{
+  const char *slash = path[0] == '/' ? strrchr (path, '/') : NULL;
+  const size_t length = slash == NULL ? 0 : (size_t) (slash - path);
+
+  return length <= REMEMBERED_BYTES ? length : 0;
+}
 
 static bool
 recognise (const char *path, size_t length, DrayFolder *folder)
 {
-  const LastFolder *last = g_private_get (&last_folder);
+  const Memory *memory = g_private_get (&memory_of_thread);
+  const LastFolder *last = memory == NULL ? NULL : &memory->last;
 
   /* A name in the root folder, or in @dir itself, has a folder of length 0. */
   if (last == NULL || length == 0 || last->length != length ||
@@ -46,21 +89,14 @@ recognise (const char *path, size_t length, DrayFolder *folder)
 static void
 remember (const char *path, size_t length, const DrayFolder *folder)
 {
-  LastFolder *last = g_private_get (&last_folder);
+  Memory *memory = make_memory ();
 
-  if (path[0] != '/' || length == 0 || length > REMEMBERED_BYTES)
+  if (path[0] != '/' || length == 0 || length > REMEMBERED_BYTES || memory == NULL)
     return;
-  if (last == NULL)
-    {
-      last = g_try_new0 (LastFolder, 1);
-      if (last == NULL)
-        return;
-      g_private_set (&last_folder, last);
-    }
-  memcpy (last->path, path, length);
-  last->length = length;
-  last->filesystem = folder->filesystem;
-  last->mount_id = folder->mount_id;
+  memcpy (memory->last.path, path, length);
+  memory->last.length = length;
+  memory->last.filesystem = folder->filesystem;
+  memory->last.mount_id = folder->mount_id;
 }
 
 static DrayDecline
@@ -117,16 +153,42 @@ dray_folder_look (int dir, const char *dest, bool may_recognise, DrayFolder *out
 bool
 dray_folder_check (DrayFolder *folder, int fd, const struct statx *made)
 {
-  LastFolder *last = g_private_get (&last_folder);
+  Memory *memory = g_private_get (&memory_of_thread);
 
   if (folder->fd >= 0 || ((made->stx_mask & STATX_MNT_ID_UNIQUE) != 0 &&
                           made->stx_mnt_id == folder->mount_id))
     return true;
 
-  if (last != NULL)
-    last->length = 0;
+  if (memory != NULL)
+    memory->last.length = 0;
   folder->filesystem = dray_filesystem_find (fd, made);
   return folder->filesystem->take;
+}
+
+void
+dray_folder_refuse (DrayFolderEnd end, const char *path)
+{
+  const size_t length = measure_folder (path);
+  Memory *memory = length > 0 ? make_memory () : NULL;
+
+  if (memory == NULL)
+    return;
+  memcpy (memory->refused[end].path, path, length);
+  memory->refused[end].length = length;
+  memory->refused[end].left = REFUSALS_BETWEEN_LOOKS;
+}
+
+bool
+dray_folder_is_refused (DrayFolderEnd end, const char *path)
+{
+  Memory *memory = g_private_get (&memory_of_thread);
+  RefusedFolder *refused = memory == NULL ? NULL : &memory->refused[end];
+
+  if (refused == NULL || refused->length == 0 || refused->length != measure_folder (path) ||
+      memcmp (refused->path, path, refused->length) != 0 || refused->left == 0)
+    return false;
+  refused->left--;
+  return true;
 }
 
 void

@@ -318,6 +318,41 @@ test_recognised_folder_expects_its_mount (void)
   g_assert_no_errno (g_rmdir (path));
 }
 
+static void
+test_refused_folder_is_remembered (void)
+{
+  static const struct
+  {
+    const char *path;
+    bool refused;
+  } vectors[] = {
+    { "/refused/folder/name", true },       { "/refused/folder/other", true },
+    { "/refused/folder", false },           { "/refused/folderx/name", false },
+    { "/refused/folder/below/name", false }, { "refused/folder/name", false },
+    { "name", false },                      { "/name", false },
+    { "", false },
+  };
+  unsigned n_refused = 0;
+
+  g_test_summary ("By folder and end, and looked at again now and then");
+  g_assert_false (dray_folder_is_refused (DRAY_FOLDER_DEST, "/refused/folder/name"));
+  dray_folder_refuse (DRAY_FOLDER_DEST, "relative/name");
+  g_assert_false (dray_folder_is_refused (DRAY_FOLDER_DEST, "relative/name"));
+  dray_folder_refuse (DRAY_FOLDER_DEST, "/refused/folder/first");
+  for (size_t i = 0; i < G_N_ELEMENTS (vectors); i++)
+    {
+      g_test_message ("%s", vectors[i].path);
+      g_assert_cmpint (dray_folder_is_refused (DRAY_FOLDER_DEST, vectors[i].path), ==,
+                       vectors[i].refused);
+      g_assert_false (dray_folder_is_refused (DRAY_FOLDER_SOURCE, vectors[i].path));
+    }
+
+  for (unsigned i = 0; i < 1000; i++)
+    n_refused += dray_folder_is_refused (DRAY_FOLDER_DEST, "/refused/folder/name");
+  g_assert_cmpuint (n_refused, >, 50);
+  g_assert_cmpuint (n_refused, <, 100);
+}
+
 static gpointer
 look_on_thread (gpointer data)
 {
@@ -364,6 +399,8 @@ main (int argc, char *argv[])
                    test_root_folder_is_never_mistaken);
   g_test_add_func ("/engine/folder/recognised-folder-expects-its-mount",
                    test_recognised_folder_expects_its_mount);
+  g_test_add_func ("/engine/folder/refused-folder-is-remembered",
+                   test_refused_folder_is_remembered);
   g_test_add_func ("/engine/folder/threads-remember-their-own", test_threads_remember_their_own);
   return g_test_run ();
 }

@@ -18,8 +18,8 @@
 static const uint64_t sizes[] = {
   0,          1,         4095,    4096,        65535,   65536,
   256 * KIB - 1, 256 * KIB, 256 * KIB + 1, MIB,     MIB + 1, 3 * MIB,
-  /* From 32 MiB on two threads share the work. */
-  40 * MIB,
+  /* From 128 MiB on two threads share the work. */
+  40 * MIB,   129 * MIB + 1,
 };
 
 static void
@@ -337,7 +337,7 @@ static void
 test_same_kind (void)
 {
   const char *source = g_getenv ("DRAY_TEST_EXT4"), *dest = g_getenv ("DRAY_TEST_EXT4_OTHER");
-  static const uint64_t size = 40 * MIB;
+  static const uint64_t size = 140 * MIB;
   ParityCall call = PARITY_CALL (source, dest);
 
   if (source == NULL || dest == NULL)
