@@ -14,8 +14,9 @@
  * One request (copy_one), and its one rule: nothing is made before everything has been looked at.
  *
  *   look      statx of the source by path: type and file system, so that no device, FIFO or foreign
- *             file system is ever opened; the destination's folder and its file system; then the source is opened and must still be the same file.  -> DECLINED
- *   prepare   the destination is created in that folder, by descriptor and O_EXCL.   -> DECLINED
+ *             file system is ever opened; the destination's folder and its file system; then the
+ *             source is opened and must still be the same file.                      -> DECLINED
+ *   prepare   the destination is created, O_EXCL, and its file system made sure of.  -> DECLINED
  *   run       bytes (dray-transfer).                                                 -> FAILED
  *   settle    xattrs, owner, mode, times; last progress; close.                      -> FAILED
  *
@@ -190,9 +191,10 @@ static void
 remove_dest (const DrayCopy *copy, const struct statx *made)
 {
   struct statx named;
+  const int result = dray_fd_stat (copy->folder.dir, copy->folder.path, AT_SYMLINK_NOFOLLOW,
+                                   STATX_INO, &named);
 
-  if (dray_fd_stat (copy->folder.dir, copy->folder.path, AT_SYMLINK_NOFOLLOW, STATX_INO, &named) == 0 &&
-      dray_facts_is_same_file (made, &named))
+  if (result == 0 && dray_facts_is_same_file (made, &named))
     /* When even this fails, there is nothing else that could be done about the name. */
     (void) dray_fd_unlink (copy->folder.dir, copy->folder.path);
 }

@@ -96,9 +96,9 @@ typedef struct
 /* How a caller follows a batch and stops it. */
 typedef struct
 {
-  /* Called on the submitting thread, no lock held: bytes done (holes count), bytes in all files that
-   * were opened so far. Rising; more than 10 and fewer than 60 times a second while bytes move, and
-   * once at the end of a batch in which something was copied. May be NULL. */
+  /* Called on the submitting thread, no lock held: bytes done (holes count), bytes in all files
+   * that were opened so far. Rising; more than 10 and fewer than 60 times a second while bytes
+   * move, and once at the end of a batch in which something was copied. May be NULL. */
   void (*progress_cb) (uint64_t current, uint64_t total, void *user_data);
   /* Called on any thread of the batch, at least every 50 ms: true ends it. May be NULL. */
   bool (*cancelled_cb) (void *user_data);

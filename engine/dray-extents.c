@@ -45,9 +45,9 @@ find_data (int fd, uint64_t offset, uint64_t *out_start, uint64_t *out_end)
   return 0;
 }
 
-/* Finds how long the source is when no data comes after @offset: @out_hole_end is set, 0 returned. 1:
- * there is data after all. The length is asked for first: one that grew after it was asked for data
- * would add zeros that the source never had. */
+/* Finds how long the source is when no data comes after @offset: @out_hole_end is set, 0 returned.
+ * 1: there is data after all. The length is asked for first: one that grew after it was asked for
+ * data would add zeros that the source never had. */
 static int
 find_end (int fd, uint64_t offset, uint64_t *out_hole_end)
 {

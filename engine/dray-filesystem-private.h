@@ -40,10 +40,10 @@ const DrayFilesystem *dray_filesystem_from_magic (uint32_t magic);
  * @stat: of that descriptor, asked for %DRAY_FILESYSTEM_STATX
  *
  * Says what file system a file is on. Where the kernel gives mounts a number that is never used
- * again (Linux 6.8), the answer is remembered for that mount. Elsewhere device numbers and mount ids
- * are reused after an unmount, and a stick that was ext4 may come back as FUSE under the same: there
- * only a refusal is remembered, which at worst declines a copy, and for the rest the kernel is
- * asked each time.
+ * again (Linux 6.8), the answer is remembered for that mount. Elsewhere device numbers and mount
+ * ids are reused after an unmount, and a stick that was ext4 may come back as FUSE under the same:
+ * there only a refusal is remembered, which at worst declines a copy, and for the rest the kernel
+ * is asked each time.
  *
  * Threads: any; never waits for a lock, nor for another thread that hangs on a dead mount.
  *

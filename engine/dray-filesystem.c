@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of file systems, and a short memory of which mount is which.
  *
- * The memory is keyed by the unique mount id: a mount is bound to one file system for its whole life,
- * and the number is never given out again, so an entry can be forgotten but never be wrong. On
- * kernels without that number it is keyed by the reusable id and the device, and holds refusals only.
- * The lock around it is only ever tried: whoever finds it taken asks the kernel instead.
- * So no caller waits for another, and a child forked while the lock was held is merely slower.
+ * The memory is keyed by the unique mount id: a mount is bound to one file system for its whole
+ * life, and the number is never given out again, so an entry can be forgotten but never be wrong.
+ * On kernels without that number it is keyed by the reusable id and the device, and holds refusals
+ * only. The lock around it is only ever tried: whoever finds it taken asks the kernel instead. So
+ * no caller waits for another, and a child forked while the lock was held is merely slower.
  */
 #include "config.h"
 #include "engine/dray-filesystem-private.h"
@@ -19,7 +19,8 @@
 static const DrayFilesystem table[] = {
   /* Taken. Measured and tested: ext4, xfs, btrfs, tmpfs, overlayfs. The others share their code
    * paths in the VFS and are local, complete POSIX file systems. */
-  { .magic = 0x0000EF53, .name = "ext4", .take = true, .closes = true }, /* ext2 and ext3 have the same number */
+  /* ext2 and ext3 have the same number. */
+  { .magic = 0x0000EF53, .name = "ext4", .take = true, .closes = true },
   { .magic = 0x58465342, .name = "xfs", .take = true, .closes = true, .clones = true },
   { .magic = 0x9123683E, .name = "btrfs", .take = true, .closes = true, .clones = true },
   { .magic = 0xCA451A4E, .name = "bcachefs", .take = true, .clones = true },
@@ -29,37 +30,37 @@ static const DrayFilesystem table[] = {
   { .magic = 0x794C7630, .name = "overlay", .stacked = true },
 
   /* Refused by name, so that the trace and the tests can tell them from the unknown. */
-  { .magic = 0x65735546, .name = "fuse" },      /* whatever is behind it, a server answers every call */
-  { .magic = 0x00006969, .name = "nfs" },       /* network: close() and writeback errors, silly renames */
-  { .magic = 0xFF534D42, .name = "cifs" },      /* network; io_uring and copy_file_range data losses */
-  { .magic = 0xFE534D42, .name = "smb2" },      /* network */
-  { .magic = 0x0000517B, .name = "smb" },       /* network */
-  { .magic = 0x01021997, .name = "9p" },        /* network or virtual machine host */
-  { .magic = 0x00C36400, .name = "ceph" },      /* network; spurious EACCES of copy_file_range */
-  { .magic = 0x5346414F, .name = "afs" },       /* network */
-  { .magic = 0x6B414653, .name = "kafs" },      /* network */
-  { .magic = 0x00004D44, .name = "vfat" },      /* no modes, no xattrs, 2 s times, reserved names */
-  { .magic = 0x2011BAB0, .name = "exfat" },     /* likewise */
-  { .magic = 0x7366746E, .name = "ntfs3" },     /* Windows semantics */
-  { .magic = 0x5346544E, .name = "ntfs" },      /* Windows semantics */
-  { .magic = 0x00004244, .name = "hfs" },       /* */
-  { .magic = 0x0000482B, .name = "hfsplus" },   /* */
-  { .magic = 0x00009660, .name = "iso9660" },   /* read-only media, slow seeks */
-  { .magic = 0x15013346, .name = "udf" },       /* removable media */
-  { .magic = 0x73717368, .name = "squashfs" },  /* not measured */
-  { .magic = 0xE0F5E1E2, .name = "erofs" },     /* not measured */
-  { .magic = 0x2FC12FC1, .name = "zfs" },       /* zero blocks after cloning and SEEK_HOLE (zfs#15526) */
-  { .magic = 0x0000F15F, .name = "ecryptfs" },  /* copy_file_range: bad data without an error (libmdbx c81b0075) */
-  { .magic = 0x00009FA0, .name = "proc" },      /* size 0 is not empty */
-  { .magic = 0x62656572, .name = "sysfs" },     /* size 4096 is not 4096 */
-  { .magic = 0x64626720, .name = "debugfs" },   /* as proc */
-  { .magic = 0x74726163, .name = "tracefs" },   /* as proc */
-  { .magic = 0x73636673, .name = "securityfs" },/* as proc */
-  { .magic = 0x6165676C, .name = "pstore" },    /* as proc */
-  { .magic = 0x62656570, .name = "configfs" },  /* as proc */
-  { .magic = 0x0027E0EB, .name = "cgroup" },    /* as proc */
-  { .magic = 0x63677270, .name = "cgroup2" },   /* as proc */
-  { .magic = 0x858458F6, .name = "ramfs" },     /* no limit, no xattrs: seldom, not measured */
+  { .magic = 0x65735546, .name = "fuse" },    /* a server answers, whatever it serves */
+  { .magic = 0x00006969, .name = "nfs" },     /* network: errors of close(), silly renames */
+  { .magic = 0xFF534D42, .name = "cifs" },    /* network; io_uring lost data */
+  { .magic = 0xFE534D42, .name = "smb2" },    /* network */
+  { .magic = 0x0000517B, .name = "smb" },     /* network */
+  { .magic = 0x01021997, .name = "9p" },      /* network or virtual machine host */
+  { .magic = 0x00C36400, .name = "ceph" },    /* network; spurious EACCES of copy_file_range */
+  { .magic = 0x5346414F, .name = "afs" },     /* network */
+  { .magic = 0x6B414653, .name = "kafs" },    /* network */
+  { .magic = 0x00004D44, .name = "vfat" },    /* no modes, no xattrs, 2 s times, reserved names */
+  { .magic = 0x2011BAB0, .name = "exfat" },   /* likewise */
+  { .magic = 0x7366746E, .name = "ntfs3" },   /* Windows semantics */
+  { .magic = 0x5346544E, .name = "ntfs" },    /* Windows semantics */
+  { .magic = 0x00004244, .name = "hfs" },
+  { .magic = 0x0000482B, .name = "hfsplus" },
+  { .magic = 0x00009660, .name = "iso9660" }, /* read-only media, slow seeks */
+  { .magic = 0x15013346, .name = "udf" },     /* removable media */
+  { .magic = 0x73717368, .name = "squashfs" }, /* not measured */
+  { .magic = 0xE0F5E1E2, .name = "erofs" },   /* not measured */
+  { .magic = 0x2FC12FC1, .name = "zfs" },     /* zero blocks after clones (zfs#15526) */
+  { .magic = 0x0000F15F, .name = "ecryptfs" }, /* bad data (libmdbx c81b0075) */
+  { .magic = 0x00009FA0, .name = "proc" },    /* size 0 is not empty */
+  { .magic = 0x62656572, .name = "sysfs" },   /* size 4096 is not 4096 */
+  { .magic = 0x64626720, .name = "debugfs" }, /* as proc */
+  { .magic = 0x74726163, .name = "tracefs" }, /* as proc */
+  { .magic = 0x73636673, .name = "securityfs" }, /* as proc */
+  { .magic = 0x6165676C, .name = "pstore" },  /* as proc */
+  { .magic = 0x62656570, .name = "configfs" }, /* as proc */
+  { .magic = 0x0027E0EB, .name = "cgroup" },  /* as proc */
+  { .magic = 0x63677270, .name = "cgroup2" }, /* as proc */
+  { .magic = 0x858458F6, .name = "ramfs" },   /* no limit, no xattrs: seldom, not measured */
   { .magic = 0x958458F6, .name = "hugetlbfs" }, /* no write() */
 };
 

@@ -42,7 +42,8 @@ DrayDecline dray_folder_look (int dir, const char *dest, bool may_recognise, Dra
  *
  * Makes sure of a folder that was recognised: something may have been mounted over it since.
  *
- * Returns: whether the file is on a file system that is taken. Always so when the folder was opened.
+ * Returns: whether the file is on a file system that is taken. Always so when the folder was
+ * opened.
  */
 bool dray_folder_check (DrayFolder *folder, int fd, const struct statx *made);
 
@@ -60,8 +61,8 @@ typedef enum
  * @path: of a file that was declined for the file system that it is on
  *
  * Remembers the file's folder for this thread: the next ones are declined without a look, so that
- * whoever copies a thousand files to a file system that we do not take does not pay for us a thousand
- * times. Relative paths are not remembered.
+ * whoever copies a thousand files to a file system that we do not take does not pay for us a
+ * thousand times. Relative paths are not remembered.
  */
 void dray_folder_refuse (DrayFolderEnd end, const char *path);
 
@@ -70,8 +71,8 @@ void dray_folder_refuse (DrayFolderEnd end, const char *path);
  * @end: of the copy
  * @path: of a file
  *
- * No system call. Every hundredth answer is no, so that a folder that something else has been mounted
- * over is found in the end; until then a copy is declined that could have been taken.
+ * No system call. Every hundredth answer is no, so that a folder that something else has been
+ * mounted over is found in the end; until then a copy is declined that could have been taken.
  *
  * Returns: whether the file is in the folder that this thread has refused last.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Two lanes over one range.
  *
- * The range is handed out in chunks of one buffer, in order. Each lane takes the next one, copies it
- * whole and takes another. The calling thread's lane beats the pulse after each of its chunks; the
- * other lane waits when it would get more than AHEAD_MOST in front of that.
+ * The range is handed out in chunks of one buffer, in order. Each lane takes the next one, copies
+ * it whole and takes another. The calling thread's lane beats the pulse after each of its chunks;
+ * the other lane waits when it would get more than AHEAD_MOST in front of that.
  *
  * A lane that meets an error or the early end of the source says so in the shared state, and both
  * stop taking chunks. All of the shared state is under one lock, taken once for each chunk.
@@ -63,7 +63,7 @@ take_chunk (Lanes *lanes, bool is_caller, uint64_t *out_offset)
   return length;
 }
 
-/* Adds what became of a chunk, copied from @offset to @reached. Returns all bytes in place so far. */
+/* Adds what became of a chunk, copied from @offset to @reached. Returns what is in place so far. */
 static uint64_t
 give_result (Lanes *lanes, uint64_t offset, uint64_t reached, uint64_t chunk_end, uint64_t calls,
              int error)

@@ -50,7 +50,8 @@ read_growing (int fd, const char *name, size_t first, char **out_bytes)
       if (got != -ERANGE)
         return got;
 
-      size = name == NULL ? dray_fd_list_xattrs (fd, NULL, 0) : dray_fd_get_xattr (fd, name, NULL, 0);
+      size = name == NULL ? dray_fd_list_xattrs (fd, NULL, 0)
+                          : dray_fd_get_xattr (fd, name, NULL, 0);
       if (size < 0)
         return size;
     }

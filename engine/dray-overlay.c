@@ -15,7 +15,9 @@
 #include <string.h>
 
 static const DrayFilesystem refused = { .magic = 0x794C7630, .name = "overlay", .stacked = true };
-static const DrayFilesystem taken = { .magic = 0x794C7630, .name = "overlay", .take = true, .stacked = true };
+static const DrayFilesystem taken = {
+  .magic = 0x794C7630, .name = "overlay", .take = true, .stacked = true
+};
 static const DrayFilesystem taken_cloning
   = { .magic = 0x794C7630, .name = "overlay", .take = true, .clones = true, .stacked = true };
 

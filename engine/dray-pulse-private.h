@@ -61,8 +61,8 @@ int dray_pulse_beat (DrayPulseFile *file, uint64_t done);
  * @file: a file whose bytes are all in place
  * @done: bytes of it in place: its size, unless it shrank meanwhile
  *
- * The end of a file. In a batch of one this is the last report, due at once, so that its receiver can
- * still cancel.
+ * The end of a file. In a batch of one this is the last report, due at once, so that its receiver
+ * can still cancel.
  *
  * Returns: 0, or -ECANCELED.
  */

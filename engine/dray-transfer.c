@@ -108,7 +108,7 @@ adapt_chunk (DrayTransfer *transfer, int64_t took_us)
 
 /* Whether an in-kernel method says that it is not made for this pair. Every byte that it has moved
  * is in place, so going on from there by another method is safe; real errors (EIO, ENOSPC, EDQUOT,
- * ENOMEM) end the copy instead: retrying those by other means has cost people data (coreutils 9.2). */
+ * ENOMEM) end the copy instead: retrying those by other means has cost data (coreutils 9.2). */
 static bool
 is_unsuited (ssize_t result)
 {
@@ -134,8 +134,8 @@ move_in_kernel (const DrayTransfer *transfer, uint64_t offset, size_t length)
   return dray_fd_send (transfer->source_fd, offset, transfer->dest_fd, length);
 }
 
-/* By copy_file_range() or sendfile(), if one of them is planned. Returns 0 also where it will not go on;
- * @offset tells how far it got. */
+/* By copy_file_range() or sendfile(), if one of them is planned. Returns 0 also where it will not
+ * go on; @offset tells how far it got. */
 static int
 in_kernel_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 {
@@ -178,8 +178,8 @@ in_kernel_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
   return 0;
 }
 
-/* Copies the beginning of a long range, and the rest of it in two lanes if that came out of memory. A
- * disk is read best by one reader whose next step can be foreseen. */
+/* Copies the beginning of a long range, and the rest of it in two lanes if that came out of memory.
+ * A disk is read best by one reader whose next step can be foreseen. */
 static int
 probed_lanes_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 {
@@ -210,8 +210,8 @@ dray_transfer_range (DrayTransfer *transfer, uint64_t *offset, uint64_t end)
 
   if (result != 0 || *offset == end)
     return result;
-  /* All there was when the file was opened. A short one is done; of a longer one the caller asks for
-   * what has come since (dray_extents_transfer()). */
+  /* All there was when the file was opened. A short one is done; of a longer one the caller asks
+   * for what has come since (dray_extents_transfer()). */
   if (*offset > before && *offset == transfer->facts->size)
     return 0;
   return read_write_range (transfer, offset, end);

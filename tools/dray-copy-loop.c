@@ -47,9 +47,8 @@ copy_child (GFile *child, GFileType type, GFile *target, GCancellable *cancellab
 static gboolean
 copy_folder (GFile *source, GFile *dest, GCancellable *cancellable, guint *n_files, GError **error)
 {
-  g_autoptr (GFileEnumerator) files
-    = g_file_enumerate_children (source, ATTRIBUTES, G_FILE_QUERY_INFO_NOFOLLOW_SYMLINKS, cancellable,
-                                 error);
+  g_autoptr (GFileEnumerator) files = g_file_enumerate_children (
+      source, ATTRIBUTES, G_FILE_QUERY_INFO_NOFOLLOW_SYMLINKS, cancellable, error);
 
   if (files == NULL)
     return FALSE;
@@ -63,7 +62,8 @@ copy_folder (GFile *source, GFile *dest, GCancellable *cancellable, guint *n_fil
       if (info == NULL)
         return TRUE;
       g_autoptr (GFile) target = g_file_get_child (dest, g_file_info_get_name (info));
-      if (!copy_child (child, g_file_info_get_file_type (info), target, cancellable, n_files, error))
+      if (!copy_child (child, g_file_info_get_file_type (info), target, cancellable, n_files,
+                       error))
         {
           g_prefix_error (error, "%s: ", g_file_peek_path (child));
           return FALSE;

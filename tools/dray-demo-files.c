@@ -65,7 +65,8 @@ write_full (int fd, const void *block, gsize size)
 
 /* A file with a time of its own; with an xattr if it has another mode than most. */
 static gboolean
-write_file (const char *path, const void *block, gsize size, mode_t mode, guint number, GError **error)
+write_file (
+    const char *path, const void *block, gsize size, mode_t mode, guint number, GError **error)
 {
   const struct timespec times[2] = {
     { .tv_nsec = UTIME_OMIT },

@@ -204,12 +204,11 @@ copy_and_compare (const DrayDemoWorkload *workload, DrayDemoPass *traced, DrayDe
 
   if (ours == NULL)
     return FALSE;
-  const gboolean good
-    = dray_demo_pass_run (workload->workplace, DRAY_DEMO_DRAY_TRACED, workload->source, ours, traced,
-                          error) &&
-      check_taken (traced, error) &&
-      dray_demo_pass_run (workload->workplace, DRAY_DEMO_STOCK, workload->source, stock, &pass,
-                          error);
+  const gboolean good = dray_demo_pass_run (workload->workplace, DRAY_DEMO_DRAY_TRACED,
+                                            workload->source, ours, traced, error) &&
+                        check_taken (traced, error) &&
+                        dray_demo_pass_run (workload->workplace, DRAY_DEMO_STOCK, workload->source,
+                                            stock, &pass, error);
   dray_demo_pass_clear (&pass);
   if (!good)
     return FALSE;

@@ -19,7 +19,7 @@ typedef struct
   guint n_files;          /* that were copied */
   guint n_taken;          /* by gio-dray; only of a traced pass */
   GHashTable *methods;    /* (owned) (element-type utf8 guint) of a traced pass: taken by method */
-  GHashTable *reasons;    /* (owned) (element-type utf8 guint) of a traced pass: declined by reason */
+  GHashTable *reasons; /* (owned) (element-type utf8 guint) of a traced pass: declined by reason */
 } DrayDemoPass;
 
 /**

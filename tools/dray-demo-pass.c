@@ -21,7 +21,8 @@
 static char *
 make_module_folder (const char *workplace, gboolean with_module, GError **error)
 {
-  g_autofree char *folder = g_build_filename (workplace, with_module ? "module" : "no-module", NULL);
+  g_autofree char *folder =
+      g_build_filename (workplace, with_module ? "module" : "no-module", NULL);
   g_autofree char *module = dray_home_find_module ();
   g_autofree char *link = g_build_filename (folder, "libgiodray.so", NULL);
 

@@ -10,8 +10,8 @@
 /* G_FILE_COPY_TARGET_DEFAULT_MODIFIED_TIME, which the headers of GLib before 2.80 lack. */
 #define TARGET_DEFAULT_MODIFIED_TIME (1U << 6)
 
-/* OVERWRITE alone is no reason to decline: gio copy always sets it. What it would overwrite is found
- * when the destination is created. */
+/* OVERWRITE alone is no reason to decline: gio copy always sets it. What it would overwrite is
+ * found when the destination is created. */
 #define KNOWN_FLAGS                                                                                \
   ((unsigned) (G_FILE_COPY_OVERWRITE | G_FILE_COPY_BACKUP | G_FILE_COPY_NOFOLLOW_SYMLINKS |        \
                G_FILE_COPY_ALL_METADATA | G_FILE_COPY_NO_FALLBACK_FOR_MOVE |                       \

@@ -4,7 +4,7 @@
 #include "vfs-shims/dray-error-private.h"
 
 /* As stock words it, in GLib's translation. Besides, GLib binds its text domain (its folder, and
- * UTF-8 whatever the locale) when it looks up its first message, which is this one at the latest. */
+ * UTF-8 whatever the locale) when it looks up its first message, which is this one if no other. */
 static GError *
 make_cancelled_error (void)
 {

@@ -6,9 +6,13 @@
 #include <stdbool.h>
 
 /* GFileIface.copy. */
-typedef gboolean (*DrayCopySlot) (GFile *source, GFile *destination, GFileCopyFlags flags,
-                                  GCancellable *cancellable, GFileProgressCallback progress_callback,
-                                  gpointer progress_callback_data, GError **error);
+typedef gboolean (*DrayCopySlot) (GFile *source,
+                                  GFile *destination,
+                                  GFileCopyFlags flags,
+                                  GCancellable *cancellable,
+                                  GFileProgressCallback progress_callback,
+                                  gpointer progress_callback_data,
+                                  GError **error);
 
 /**
  * dray_local_file_take_copy_slot:

@@ -27,11 +27,10 @@ dray_trace_format (const DrayCopyReport *report, const char *source, const char 
   g_autofree char *failure = report->outcome == DRAY_OUTCOME_FAILED
                                ? g_strdup_printf (" errno=%d", -report->error)
                                : g_strdup ("");
-  return g_strdup_printf (
-    "gio-dray: %s %s -> %s method=%s%s bytes=%" PRIu64 " us=%" PRId64 "%s\n",
-    report->outcome == DRAY_OUTCOME_COPIED ? "taken" : "failed", from, to,
-    dray_method_get_name (report->method), report->sparse ? "+holes" : "", report->bytes, elapsed_us,
-    failure);
+  return g_strdup_printf ("gio-dray: %s %s -> %s method=%s%s bytes=%" PRIu64 " us=%" PRId64 "%s\n",
+                          report->outcome == DRAY_OUTCOME_COPIED ? "taken" : "failed", from, to,
+                          dray_method_get_name (report->method), report->sparse ? "+holes" : "",
+                          report->bytes, elapsed_us, failure);
 }
 
 /* What standard error was when the module came. */

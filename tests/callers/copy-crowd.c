@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Many copies at once, and copies on both sides of a fork(), told in lines that a test can compare. */
+/* Many copies at once, and copies on both sides of a fork(), told in lines that a test can compare.
+ */
 #include <gio/gio.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ tell (const char *who, int number, const GError *error)
     _exit (3);
 }
 
-/* --- g_file_copy_async(), all at once ---------------------------------------------------------- */
+/* --- g_file_copy_async(), all at once ----------------------------------------------------------
+ */
 
 typedef struct
 {
@@ -119,7 +121,8 @@ copy_async (void)
   g_free (copies);
 }
 
-/* --- threads ----------------------------------------------------------------------------------- */
+/* --- threads -----------------------------------------------------------------------------------
+ */
 
 static int n_winners = 0;
 
@@ -160,7 +163,8 @@ copy_in_threads (void)
   g_print ("winners %d\n", n_winners);
 }
 
-/* --- fork() between copies --------------------------------------------------------------------- */
+/* --- fork() between copies ---------------------------------------------------------------------
+ */
 
 static void
 copy_as (const char *who)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One g_file_copy() or g_file_move() as a program asks for it, told in lines that a test can compare. */
+/* One g_file_copy() or g_file_move() as a program asks for it, told in lines that a test can
+ * compare. */
 #include <dirent.h>
 #include <gio/gio.h>
 #include <stdio.h>
@@ -137,7 +138,8 @@ main (int argc, char **argv)
   if (tell_process)
     {
       g_autoptr (GFile) folder = g_file_new_for_path ("/");
-      g_autoptr (GFileInfo) info = g_file_query_info (folder, "*", G_FILE_QUERY_INFO_NONE, NULL, NULL);
+      g_autoptr (GFileInfo) info =
+          g_file_query_info (folder, "*", G_FILE_QUERY_INFO_NONE, NULL, NULL);
 
       g_print ("asked %s\n", info != NULL ? "yes" : "no");
       print_process ();

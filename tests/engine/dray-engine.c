@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tests of engine/dray-engine.c: batches of all sizes, and what is left when a part of one fails. */
+/* Tests of engine/dray-engine.c: batches of all sizes, and what is left when a part of one fails.
+ */
 #include "config.h"
 #include "engine/dray-engine.h"
 

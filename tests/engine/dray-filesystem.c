@@ -318,7 +318,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/engine/filesystem/unique-id-is-remembered", test_unique_id_is_remembered);
   g_test_add_func ("/engine/filesystem/old-mounts-are-forgotten-not-mistaken",
                    test_old_mounts_are_forgotten_not_mistaken);
-  g_test_add_func ("/engine/filesystem/no-unique-id-only-refusals", test_no_unique_id_only_refusals);
+  g_test_add_func ("/engine/filesystem/no-unique-id-only-refusals",
+                   test_no_unique_id_only_refusals);
   g_test_add_func ("/engine/filesystem/what-cannot-be-asked-is-unknown-and-not-remembered",
                    test_what_cannot_be_asked_is_unknown_and_not_remembered);
   g_test_add_func ("/engine/filesystem/path-that-leads-elsewhere-is-unknown",

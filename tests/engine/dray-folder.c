@@ -160,7 +160,8 @@ forget (void)
   dray_autofd root = open ("/", O_PATH | O_CLOEXEC);
   struct statx elsewhere;
 
-  g_assert_no_errno (statx (root, "", AT_EMPTY_PATH, STATX_TYPE | DRAY_FILESYSTEM_STATX, &elsewhere));
+  g_assert_no_errno (
+      statx (root, "", AT_EMPTY_PATH, STATX_TYPE | DRAY_FILESYSTEM_STATX, &elsewhere));
   (void) dray_folder_check (&folder, root, &elsewhere);
 }
 
@@ -171,7 +172,8 @@ test_last_folder_is_recognised (void)
   g_autofree char *other = copy_pair_make_folder ("DRAY_TEST_TMP");
   DrayFolder folder;
 
-  g_test_summary ("Not opened the second time, unless asked to, forgotten, or another came between");
+  g_test_summary (
+      "Not opened the second time, unless asked to, forgotten, or another came between");
   if (one == NULL || other == NULL)
     return;
   if (!has_unique_ids ())

@@ -40,8 +40,8 @@ main (int argc, char *argv[])
       if (!g_file_enumerator_iterate (files, &info, &child, NULL, &error) || info == NULL)
         break;
       g_autoptr (GFile) target = g_file_get_child (dest, g_file_info_get_name (info));
-      if (!g_file_copy (child, target, G_FILE_COPY_NOFOLLOW_SYMLINKS, cancellable, progress_cb, NULL,
-                        &error))
+      if (!g_file_copy (child, target, G_FILE_COPY_NOFOLLOW_SYMLINKS, cancellable, progress_cb,
+                        NULL, &error))
         break;
       n_files++;
     }
