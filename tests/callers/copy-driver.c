@@ -26,7 +26,7 @@ static const GOptionEntry entries[] = {
     "Say before and after what threads and descriptors there are; no files: only once", NULL },
   { "tell-vfs", 0, 0, G_OPTION_ARG_NONE, &tell_vfs, "Say what the default GVfs is", NULL },
   { "module", 0, 0, G_OPTION_ARG_FILENAME, &module_path, "Load this module as GIO would", "PATH" },
-  { NULL }
+  { .long_name = NULL },
 };
 
 typedef struct

@@ -8,6 +8,7 @@ import traceback
 REQUIRED = os.environ.get('DRAY_TEST_REQUIRE') == '1'
 
 _tests = []
+_suite = os.path.basename(os.path.dirname(os.path.abspath(sys.argv[0])))
 _script = os.path.splitext(os.path.basename(sys.argv[0]))[0]
 
 
@@ -45,7 +46,7 @@ def test(function):
 
 
 def add(name, function, *arguments):
-    _tests.append((f'/callers/{_script}/{name}', function, arguments))
+    _tests.append((f'/{_suite}/{_script}/{name}', function, arguments))
 
 
 def note(text):
