@@ -38,8 +38,8 @@
 #include <errno.h>
 #include <glib.h>
 
-/* Two threads create 1.3 times as many files in one folder as one does; more only wait for the
- * folder's lock (measured on ext4 and xfs, tests/performance/README.md). */
+/* Two threads take 0.7 to 0.8 of one's time for the files of one folder, whose lock they share
+ * (ext4 and xfs, tests/performance/README.md). */
 #define MOST_THREADS 2
 /* Starting a thread costs about as much as two small copies. */
 #define LEAST_FOR_THREADS 16

@@ -26,8 +26,9 @@ MIB = 1 << 20
 class Table:
     """Times of the variants of one case, and how they are shown."""
 
-    def __init__(self, title, unit):
+    def __init__(self, title, unit, ours="dray"):
         self.title = title
+        self.ours = ours
         self.unit = unit
         self.times = {}
 
@@ -38,13 +39,14 @@ class Table:
         return statistics.median(self.times[variant])
 
     def lines(self):
-        ours = self.median("dray")
+        ours = self.median(self.ours)
         yield f"{self.title}, {self.unit}:"
-        for variant in ("stock", "dray", "cp"):
+        for variant in ("stock", "one", "dray", "batch", "cp"):
             values = self.times.get(variant)
             if values is None:
                 continue
-            ratio = "" if variant == "dray" else f"   dray/{variant} {ours / self.median(variant):.2f}"
+            ratio = ("" if variant == self.ours else
+                     f"   {self.ours}/{variant} {ours / self.median(variant):.2f}")
             yield (f"  {variant:<6} {self.median(variant):>10.2f}"
                    f"  ({min(values):.2f}-{max(values):.2f}){ratio}")
 
@@ -54,6 +56,7 @@ class Bench:
         self.options = options
         self.module = os.path.join(options.build, "gio-module")
         self.loop = os.path.join(options.build, "tests", "performance", "copy-loop")
+        self.batch_copy = os.path.join(options.build, "tests", "performance", "batch-copy")
         self.start = os.path.join(options.build, "tests", "performance", "start-only")
         self.work = tempfile.mkdtemp(prefix="gio-dray-measure.", dir=options.folder)
         self.mounts = []
@@ -124,7 +127,8 @@ class Bench:
             subprocess.run(["cp", "-r", "--preserve=mode,timestamps", source + "/.", dest],
                            check=True)
             return (time.monotonic_ns() - started) / 1000
-        output = subprocess.run([self.loop, source, dest], check=True, stdout=subprocess.PIPE,
+        program = [self.loop] if variant in ("stock", "dray") else [self.batch_copy, variant]
+        output = subprocess.run([*program, source, dest], check=True, stdout=subprocess.PIPE,
                                 env=self.environment(variant)).stdout
         return float(output.split()[0])
 
@@ -191,7 +195,7 @@ class Bench:
     def reflink(self):
         for kind in ("xfs", "btrfs"):
             point = self.mount(kind, f"reflink-{kind}")
-            for count, size in ((500, 64 << 10), (1, self.options.size * MIB)):
+            for count, size in ((500, 64 << 10), (8, self.options.size * MIB // 8)):
                 source = f"{point}/source-{size}"
                 self.make_files(source, count, size)
                 self.rounds(Table(f"reflink, {count} x {size >> 10} KiB, {kind}", "µs a file"),
@@ -207,6 +211,17 @@ class Bench:
             point = self.mount(kind, f"declined-{kind}", *options, size="4G")
             self.rounds(Table(f"declined, {count} x 4 KiB, ext4 to {kind}", "µs a file"),
                         ext4 + "/source", point, ("stock", "dray"), count, 256 * MIB)
+
+    def batch(self):
+        """The engine's door without GIO: each file for itself, and all in one batch."""
+        count = self.options.files
+        for kind in ("ext4", "xfs"):
+            options = ("-m", "reflink=0") if kind == "xfs" else ()
+            point = self.mount(kind, f"batch-{kind}", *options)
+            self.make_files(point + "/source", count, 4096)
+            self.rounds(Table(f"warm, {count} x 4 KiB, {kind}, engine alone", "µs a file", "batch"),
+                        point + "/source", point, ("one", "batch", "cp"), count,
+                        64 * MIB + count * 40000)
 
     def startup(self):
         """A process that names a file and ends; with our module among GIO's and without."""
@@ -243,7 +258,7 @@ def describe_machine():
 
 
 def main():
-    cases = ("small", "big", "sizes", "cross", "reflink", "declined", "startup")
+    cases = ("small", "batch", "big", "sizes", "cross", "reflink", "declined", "startup")
     parser = argparse.ArgumentParser(description="Measures stock, gio-dray and cp side by side.")
     parser.add_argument("cases", nargs="+", choices=cases, metavar="CASE", help=" ".join(cases))
     parser.add_argument("--rounds", type=int, default=7, help="beside the first, thrown away")
