@@ -82,15 +82,21 @@ fail (DrayCopy *copy, DrayStep step, int error)
 
 /* --- look ------------------------------------------------------------------------------------- */
 
-/* Declined for the file system of one end, which is likely to go for its neighbours too. */
+/* Declined for the file system of the source, which goes for the files beside it too, unless this
+ * one was reached by a symbolic link. */
 static bool
-refuse (DrayCopy *copy, DrayFolderEnd end)
+refuse_source (DrayCopy *copy)
 {
-  dray_folder_refuse (end, end == DRAY_FOLDER_SOURCE ? copy->request->source : copy->request->dest);
-  return decline (copy,
-                  end == DRAY_FOLDER_SOURCE ? DRAY_DECLINE_SOURCE_FILESYSTEM
-                                            : DRAY_DECLINE_DEST_FILESYSTEM,
-                  0);
+  if ((copy->request->flags & DRAY_COPY_NOFOLLOW) != 0)
+    dray_folder_refuse (DRAY_FOLDER_SOURCE, copy->request->source);
+  return decline (copy, DRAY_DECLINE_SOURCE_FILESYSTEM, 0);
+}
+
+static bool
+refuse_dest (DrayCopy *copy)
+{
+  dray_folder_refuse (DRAY_FOLDER_DEST, copy->request->dest);
+  return decline (copy, DRAY_DECLINE_DEST_FILESYSTEM, 0);
 }
 
 static bool
@@ -122,7 +128,7 @@ look_at_source (DrayCopy *copy)
 
   copy->facts.source_filesystem
     = dray_filesystem_find_at (request->source_dir, request->source, follow, &copy->looked);
-  return copy->facts.source_filesystem->take || refuse (copy, DRAY_FOLDER_SOURCE);
+  return copy->facts.source_filesystem->take || refuse_source (copy);
 }
 
 static bool
@@ -136,7 +142,7 @@ look_at_folder (DrayCopy *copy)
 
   copy->facts.dest_filesystem = copy->folder.filesystem;
   if (reason == DRAY_DECLINE_DEST_FILESYSTEM)
-    return refuse (copy, DRAY_FOLDER_DEST);
+    return refuse_dest (copy);
   return reason == DRAY_DECLINE_NONE || decline (copy, reason, error);
 }
 
@@ -273,7 +279,7 @@ complete_dest (DrayCopy *copy, DrayPulse *pulse, bool may_call, void *buffer)
   copy->facts.dest_filesystem = copy->folder.filesystem;
   copy->facts.same_device = dray_facts_is_same_device (&copy->looked, &made);
   if (!is_taken)
-    (void) refuse (copy, DRAY_FOLDER_DEST);
+    (void) refuse_dest (copy);
   else if (fill_dest (copy, pulse, may_call, made.stx_mode & 07777, buffer))
     {
       copy->report->outcome = DRAY_OUTCOME_COPIED;

@@ -449,6 +449,30 @@ test_names_are_unique (void)
   g_assert_cmpstr (dray_method_get_name (DRAY_N_METHODS), ==, "unknown");
 }
 
+/* A link that leads to a file system that is declined says nothing about the files beside it. */
+static void
+test_link_to_elsewhere_is_no_reason (void)
+{
+  DrayCopyReport report;
+  Batch batch;
+
+  g_test_summary ("Files beside a link into /proc are still copied");
+  if (!batch_init (&batch, 1, false))
+    return;
+  g_autofree char *link = g_build_filename (batch.folder, "link", NULL);
+  g_autofree char *dest = g_build_filename (batch.folder, "from-link", NULL);
+  const DrayCopyRequest followed
+    = { .source_dir = AT_FDCWD, .dest_dir = AT_FDCWD, .source = link, .dest = dest };
+
+  g_assert_no_errno (symlink ("/proc/version", link));
+  dray_engine_submit (&followed, 1, NULL, &report);
+  g_assert_cmpint (report.decline, ==, DRAY_DECLINE_SOURCE_FILESYSTEM);
+  dray_engine_submit (batch.requests, 1, NULL, batch.reports);
+  g_assert_cmpint (batch.reports[0].outcome, ==, DRAY_OUTCOME_COPIED);
+  g_assert_no_errno (g_unlink (link));
+  batch_clear (&batch);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -465,5 +489,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/engine/engine/no-descriptor-and-no-thread-is-left",
                    test_no_descriptor_and_no_thread_is_left);
   g_test_add_func ("/engine/engine/names-are-unique", test_names_are_unique);
+  g_test_add_func ("/engine/engine/link-to-elsewhere-is-no-reason",
+                   test_link_to_elsewhere_is_no_reason);
   return g_test_run ();
 }
